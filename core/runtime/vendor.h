@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The vendor of this process: which library serves the device "dipu".
+//
+// There is at most one. Loading it opens the library and validates its tables
+// but does not touch the SDK; the vendor's `initialize` runs once, when a
+// device is first needed. Without a vendor, or when `initialize` failed, there
+// are no devices and every function that needs one throws a c10::Error that
+// says why.
+//
+// All functions may be called from any thread.
+#pragma once
+
+#include <string>
+
+#include "core/abi/vendor_api.h"
+
+namespace dipu::runtime {
+
+// Opens the vendor library at `plugin_path`. Throws the loader's text when it
+// cannot serve, and a c10::Error when another vendor is loaded already; the
+// same path again does nothing. Blocks.
+void loadVendor(const std::string& plugin_path);
+
+// Serves the process from `vendor`, a validated table that lives as long as
+// the process. `origin` names where it comes from in messages. For vendors
+// that are linked into the program; throws as loadVendor does.
+void adoptVendor(const dipu_vendor* vendor, const std::string& origin);
+
+// Whether a vendor is loaded. Does not initialise it.
+bool isLoaded() noexcept;
+
+// The loaded vendor's table, for its names and optional tables. Throws when
+// there is none. Call ensureInitialized before calling into its tables.
+const dipu_vendor& vendor();
+
+// Path of the loaded library, or the origin given to adoptVendor; "" when no
+// vendor is loaded.
+std::string vendorOrigin();
+
+// Initialises the vendor on the first call. Returns false, and keeps the
+// reason, when there is no vendor, when it has no usable SDK, or in a forked
+// child (see inBadFork in device.h). Blocks during the first call.
+bool tryInitialize() noexcept;
+
+// As tryInitialize, but throws the reason.
+void ensureInitialized();
+
+// Whether `initialize` has run with success. Never triggers it.
+bool isInitialized() noexcept;
+
+// Why there are no devices; "" as long as nothing has failed.
+std::string initializationError();
+
+// "droplet:0" for messages; the vendor's name alone when `device` is the host.
+std::string deviceLabel(int32_t device);
+
+namespace detail {
+
+// The tables of the initialised vendor; all null before that and in a forked
+// child, so that one comparison covers every reason not to call them.
+struct Tables {
+  const dipu_device_api* device;
+  const dipu_memory_api* memory;
+  const dipu_stream_api* stream;
+  const dipu_event_api* event;
+};
+extern Tables g_tables;
+
+// Initialises, or throws why it cannot.
+const Tables& initializedTables();
+
+inline const Tables& tables() {
+  return __builtin_expect(g_tables.event != nullptr, 1) ? g_tables
+                                                        : initializedTables();
+}
+
+}  // namespace detail
+
+// The required tables of the initialised vendor. Each initialises the vendor
+// when nothing has done so yet and throws when there is none.
+inline const dipu_device_api& deviceApi() { return *detail::tables().device; }
+inline const dipu_memory_api& memoryApi() { return *detail::tables().memory; }
+inline const dipu_stream_api& streamApi() { return *detail::tables().stream; }
+inline const dipu_event_api& eventApi() { return *detail::tables().event; }
+
+}  // namespace dipu::runtime
