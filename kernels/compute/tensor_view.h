@@ -24,18 +24,20 @@ enum class DType : int32_t {
   kBool = 11,
   kBFloat16 = 12,
 };
+inline constexpr int kDTypeCount = 13;
 
 // A borrowed view of a tensor, valid during the call of a compute function.
-// `data` is a device address: only the queue translates it (queue.h).
+// `data` is a device address: only the queue translates it (queue.h). A view
+// made by default stands for an optional tensor that was not given.
 struct TensorView {
   void* data = nullptr;
   const int64_t* sizes = nullptr;    // ndim elements
   const int64_t* strides = nullptr;  // ndim elements, in elements, not bytes
   int64_t numel = 0;                 // product of sizes
-  int32_t ndim = 0;                  // 0 is a scalar with numel 1
+  int32_t ndim = -1;                 // 0 is a scalar with numel 1
   DType dtype = DType::kFloat32;
 
-  bool defined() const { return sizes != nullptr || ndim == 0; }
+  bool defined() const { return ndim >= 0; }
 };
 
 // A scalar argument as DIOPI passes it: integers (and bool) exactly, the rest
@@ -53,6 +55,12 @@ struct Scalar {
 
 // Outcome of a compute function. kUnsupported means that nothing was enqueued
 // and that the caller may compute elsewhere; kInvalid is a caller's mistake.
-enum class Status : int32_t { kOk = 0, kUnsupported = 1, kInvalid = 2, kFailed = 3 };
+// The text of a failure is in lastMessage() (status.h).
+enum class Status : int32_t {
+  kOk = 0,
+  kUnsupported = 1,
+  kInvalid = 2,
+  kFailed = 3
+};
 
 }  // namespace dipu::kernels

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every DIOPI library exports about itself, and its runtime helpers.
+#include <diopi/functions.h>
+
+#include "kernels/diopi/tensor_args.h"
+
+extern "C" {
+
+const char* diopiGetVendorName() { return "dipu_kernels"; }
+
+const char* diopiGetImplVersion() { return "dipu_kernels 0.1.0"; }
+
+const char* diopiGetLastErrorString() { return dipu::kernels::lastMessage(); }
+
+}  // extern "C"
+
+namespace dipu::kernels::diopi {
+
+void* requireScratch(void* context, std::size_t bytes) {
+  diopiTensorHandle_t buffer = nullptr;
+  if (diopiRequireBuffer == nullptr ||
+      diopiRequireBuffer(static_cast<diopiContextHandle_t>(context), &buffer,
+                         static_cast<int64_t>(bytes),
+                         diopi_device) != diopiSuccess) {
+    fail(Status::kFailed, "no scratch memory of %zu bytes", bytes);
+    return nullptr;
+  }
+  void* data = nullptr;
+  diopiGetTensorData(buffer, &data);
+  return data;
+}
+
+soft_stream* defaultStream() {
+  diopiDeviceIndex_t device = 0;
+  if (diopiGetCurrentDeviceIndex != nullptr) {
+    diopiGetCurrentDeviceIndex(&device);
+  }
+  soft_stream* stream = nullptr;
+  soft_stream_get_default(device, &stream);
+  return stream;
+}
+
+}  // namespace dipu::kernels::diopi
