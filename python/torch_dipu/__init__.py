@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DIPU: runs PyTorch on any accelerator that has a vendor plug-in.
+
+Importing this package, or just torch, loads the vendor that DIPU_DEVICE names
+and makes it available as `torch.device("dipu")`, `torch.dipu` and
+`torch.accelerator`.
+"""
+
+from __future__ import annotations
+
+from torch_dipu import _load
+from torch_dipu._counters import count_native_ops, op_counters, ops_report
+from torch_dipu._vendors import VendorError
+from torch_dipu._version import __version__
+
+__all__ = [
+    "VendorError",
+    "__version__",
+    "count_native_ops",
+    "op_counters",
+    "ops_report",
+    "vendor_info",
+]
+
+vendor_info = _load.vendor_info
+_load.load(strict=not _load.is_report())

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m torch_dipu`: what is installed, what works, and why not.
+
+`python -m torch_dipu env` prints the reference of environment variables.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**30:.2f} GiB"
+
+
+def _print_vendors(console, table_class) -> None:  # type: ignore[no-untyped-def]
+    from torch_dipu import _vendors
+
+    candidates = _vendors.installed()
+    path = os.environ.get("DIPU_VENDOR_LIBRARY", "")
+    if path:
+        source = "DIPU_VENDOR_LIBRARY"
+        candidates.append(_vendors.Candidate("", os.path.abspath(path), source))
+    if not candidates:
+        console.print("vendors: none installed (pip install torch_dipu_<vendor>)")
+        return
+    table = table_class(title="vendors", title_justify="left")
+    for column in ("name", "version", "ABI", "kind", "devices", "from", "file"):
+        table.add_column(column, overflow="fold")
+    problems = []
+    for candidate in candidates:
+        probe = _vendors.probe(candidate)
+        info = probe.info
+        name = candidate.name or str(info.get("name", "?"))
+        kind = "simulated" if info.get("simulated") else "real"
+        table.add_row(
+            name,
+            str(info.get("version", "-")),
+            str(info.get("abi", "-")),
+            kind if info else "-",
+            str(probe.devices),
+            candidate.source,
+            candidate.path or "-",
+        )
+        if probe.error:
+            problems.append(f"{name}: {probe.error}")
+    console.print(table)
+    for problem in problems:
+        console.print(f"does not load: {problem}", markup=False)
+
+
+def _print_devices(console, table_class) -> None:  # type: ignore[no-untyped-def]
+    import torch
+    import torch_dipu
+
+    info = torch_dipu.vendor_info()
+    if not info:
+        console.print("no vendor is loaded")
+        return
+    console.print(f"loaded: {info['name']} {info['version']}, {info['file']}")
+    if not torch.dipu.is_available():  # type: ignore[attr-defined]
+        console.print(f"no device: {torch_dipu._C._unavailable_reason()}", markup=False)
+        return
+    table = table_class(title="devices", title_justify="left")
+    for column in ("device", "name", "memory", "free"):
+        table.add_column(column)
+    for index in range(torch.accelerator.device_count()):
+        free, total = torch.accelerator.get_memory_info(index)
+        name = torch.dipu.get_device_name(index)  # type: ignore[attr-defined]
+        table.add_row(f"dipu:{index}", name, _size(total), _size(free))
+    console.print(table)
+    report = torch_dipu.ops_report()
+    found = sum(entry["state"] == "found" for entry in report.values())
+    console.print(f"operator functions: {found} of {len(report)} found")
+
+
+def main(argv: list[str]) -> int:
+    """Prints the report; 0 unless the arguments are wrong."""
+    from torch_dipu import _env
+
+    if argv == ["env"]:
+        print(_env.markdown(), end="")
+        return 0
+    if argv:
+        print("usage: python -m torch_dipu [env]", file=sys.stderr)
+        return 2
+    from rich.console import Console
+    from rich.table import Table
+
+    import torch
+    import torch_dipu
+
+    warnings.simplefilter("ignore")
+    console = Console(highlight=False)
+    console.print(f"torch_dipu {torch_dipu.__version__}, torch {torch.__version__}")
+    _print_vendors(console, Table)
+    _print_devices(console, Table)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

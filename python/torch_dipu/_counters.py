@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which operators ran where."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from torch_dipu import _C
+
+_lock = threading.Lock()
+_depth = 0
+
+
+def op_counters() -> dict[str, int]:
+    """Calls per operator since the process started; values never decrease.
+
+    Keys are `fallback.<operator>` for operators that ran on the CPU because the
+    vendor has no kernel for the call, and `native.<operator>` for operators that
+    ran on the device while counting was on (`count_native_ops`). `<operator>` is
+    the full overload name, e.g. `aten::add.Tensor`.
+    """
+    return dict(_C._op_counters())
+
+
+@contextlib.contextmanager
+def count_native_ops() -> Iterator[None]:
+    """Counts native operators within the block, on all threads. May be nested."""
+    global _depth
+    with _lock:
+        _depth += 1
+        before = _C._set_native_counting(True)
+    try:
+        yield
+    finally:
+        with _lock:
+            _depth -= 1
+            if _depth == 0 and not before:
+                _C._set_native_counting(False)
+
+
+def ops_report() -> dict[str, dict[str, Any]]:
+    """State of every DIOPI function in the vendor's operator library.
+
+    Returns:
+        Function name -> {"state": "found" | "missing" | "mangled" | "signature" |
+        "disabled", "detail": text, "operators": names that use it}.
+    """
+    return dict(_C._ops_report())

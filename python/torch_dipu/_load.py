@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happens once at import: name the device, choose and load a vendor."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import torch
+
+from torch_dipu import _C, _cuda_lookalike, _env, _vendors
+
+DEVICE_NAME = "dipu"
+PACKAGE = "torch_dipu"
+
+
+def _name_device() -> None:
+    """Gives PyTorch's free device slot our name, methods and module."""
+    from torch_dipu import dipu
+
+    torch.utils.rename_privateuse1_backend(DEVICE_NAME)
+    torch._register_device_module(DEVICE_NAME, dipu)
+    torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
+    _C._install_fork_handler()
+
+
+def _load_vendor() -> None:
+    """Loads the chosen vendor.
+
+    Raises:
+        VendorError: The user named a vendor that is missing or does not load.
+            A vendor that was taken by default only warns.
+    """
+    candidate = _vendors.choose()
+    if candidate is None:
+        return
+    named = bool(_env.DEVICE.text() or _env.VENDOR_LIBRARY.text())
+    try:
+        _C._load_vendor(candidate.path)
+    except RuntimeError as e:
+        message = f"vendor {candidate.name or candidate.path!r}: {e}"
+        if named:
+            raise _vendors.VendorError(message) from e
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+
+def is_report() -> bool:
+    """True while `python -m torch_dipu` imports the package.
+
+    The report explains why a vendor does not load, so that must not stop it.
+    """
+    return sys.argv[:1] == ["-m"] and PACKAGE in sys.orig_argv
+
+
+def load(strict: bool = True) -> None:
+    """Called by the package's import, once.
+
+    Args:
+        strict: Raises when the vendor that the user named cannot be loaded;
+            otherwise the device is merely unavailable.
+    """
+    _name_device()
+    _C._set_fallback_mode(_env.FALLBACK.choice())
+    _C._set_native_counting(_env.COUNT_NATIVE.flag())
+    try:
+        _load_vendor()
+    except _vendors.VendorError as e:
+        if strict:
+            raise
+        print(e, file=sys.stderr)
+    if _env.MOCK_CUDA.flag() and torch.version.cuda is None:
+        _cuda_lookalike.install()
+
+
+def vendor_info() -> dict[str, Any]:
+    """Facts about the loaded vendor: name, version, abi, file, simulated, ...
+
+    Empty when no vendor is loaded.
+    """
+    return dict(_C._vendor_info())

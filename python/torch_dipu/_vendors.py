@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds installed vendors and chooses one.
+
+A vendor is a distribution with an entry point of group `torch_dipu.vendors`
+whose value is a function that returns the path of the vendor library.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+import os
+from collections.abc import Sequence
+
+from torch_dipu import _C, _env
+
+GROUP = "torch_dipu.vendors"
+DEFAULT_VENDOR = "droplet"
+
+
+class VendorError(ImportError):
+    """The requested vendor does not exist or cannot be loaded."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """A vendor that could be loaded.
+
+    Attributes:
+        name: Name of its entry point, what DIPU_DEVICE names.
+        path: Vendor library; empty when the entry point failed.
+        source: Distribution and version, or the variable that named it.
+        error: Why `path` is empty, else "".
+    """
+
+    name: str
+    path: str
+    source: str
+    error: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Probe:
+    """What opening a candidate showed.
+
+    Attributes:
+        candidate: The candidate.
+        info: Facts from the library (version, abi, simulated, ...).
+        devices: Usable devices; 0 when `error` is set.
+        error: Why the library or its devices cannot be used, else "".
+    """
+
+    candidate: Candidate
+    info: dict[str, object]
+    devices: int
+    error: str
+
+    @property
+    def real(self) -> bool:
+        """True for a vendor with at least one device that is not simulated."""
+        return self.devices > 0 and not self.info.get("simulated", False)
+
+
+def installed() -> list[Candidate]:
+    """Lists the vendors of this Python environment, sorted by name."""
+    found: dict[str, Candidate] = {}
+    for point in importlib.metadata.entry_points(group=GROUP):
+        dist = point.dist
+        source = f"{dist.name} {dist.version}" if dist else point.value
+        try:
+            path = os.fspath(point.load()())
+            candidate = Candidate(point.name, path, source)
+        except Exception as e:  # a broken vendor must not hide the others
+            error = f"its entry point {point.value} failed: {type(e).__name__}: {e}"
+            candidate = Candidate(point.name, "", source, error)
+        found.setdefault(point.name, candidate)
+    return sorted(found.values(), key=lambda c: c.name)
+
+
+def probe(candidate: Candidate) -> Probe:
+    """Opens a candidate and counts its devices. Never raises."""
+    if candidate.error:
+        return Probe(candidate, {}, 0, candidate.error)
+    try:
+        info = _C._probe_vendor(candidate.path)
+    except RuntimeError as e:
+        return Probe(candidate, {}, 0, str(e))
+    error = str(info.pop("error"))
+    devices = int(info.pop("devices"))
+    return Probe(candidate, info, devices, error)
+
+
+def _listing(candidates: Sequence[Candidate]) -> str:
+    if not candidates:
+        return "none is installed; install torch_dipu_<vendor>, e.g. torch_dipu_droplet"
+    return "installed: " + ", ".join(c.name for c in candidates)
+
+
+def _only_real(candidates: Sequence[Candidate]) -> Candidate | None:
+    """The vendor to take when the user named none."""
+    others = [c for c in candidates if c.name != DEFAULT_VENDOR]
+    real = [p.candidate for p in map(probe, others) if p.real]
+    if len(real) > 1:
+        names = ", ".join(c.name for c in real)
+        raise VendorError(
+            f"several vendors have devices here ({names}); "
+            f"set {_env.DEVICE.name} to the one to use"
+        )
+    if real:
+        return real[0]
+    return next((c for c in candidates if c.name == DEFAULT_VENDOR), None)
+
+
+def choose() -> Candidate | None:
+    """The vendor to load, None when there is nothing to load.
+
+    Raises:
+        VendorError: The environment names a vendor that is not there, or more
+            than one vendor qualifies.
+    """
+    path = _env.VENDOR_LIBRARY.text()
+    if path:
+        absolute = os.path.abspath(os.path.expanduser(path))
+        return Candidate("", absolute, _env.VENDOR_LIBRARY.name)
+    name = _env.DEVICE.text()
+    candidates = installed()
+    if not name:
+        return _only_real(candidates)
+    for candidate in candidates:
+        if candidate.name == name:
+            if candidate.error:
+                raise VendorError(f"vendor {name!r}: {candidate.error}")
+            return candidate
+    raise VendorError(
+        f"{_env.DEVICE.name}={name!r}: there is no such vendor; {_listing(candidates)}"
+    )

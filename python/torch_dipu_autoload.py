@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Entry point of group `torch.backends`: loads torch_dipu with `import torch`.
+
+It is a module of its own because importing any submodule of torch_dipu imports
+torch_dipu itself, and an exception there would make `import torch` fail.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+
+def autoload() -> None:
+    """Imports torch_dipu. Warns instead of raising: PyTorch stays usable."""
+    if "torch_dipu" in sys.modules:  # it is what imports torch right now
+        return
+    try:
+        import torch_dipu  # noqa: F401
+    except Exception as e:
+        warnings.warn(
+            f"the dipu device is not available: {e}\n"
+            "`python -m torch_dipu` shows what is installed; "
+            "TORCH_DEVICE_BACKEND_AUTOLOAD=0 stops loading it with torch.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
