@@ -32,6 +32,7 @@ cc_library(
     name = "python_headers",
     hdrs = ["python_include"],
     includes = ["python_include"],
+    tags = ["torch_side"],
     visibility = ["@dipu//:torch_side"],
 )
 
@@ -39,6 +40,7 @@ cc_library(
     name = "pybind11",
     hdrs = ["pybind11_include"],
     includes = ["pybind11_include"],
+    tags = ["torch_side"],
     visibility = ["@dipu//:torch_side"],
     deps = [":python_headers"],
 )
@@ -50,6 +52,7 @@ cc_library(
         "torch_include",
         "torch_include/torch/csrc/api/include",
     ],
+    tags = ["torch_side"],
     visibility = ["@dipu//:torch_side"],
     deps = [":python_headers"],
 )
@@ -64,6 +67,7 @@ cc_library(
         "torch_lib/libtorch.so",
         "torch_lib/libtorch_cpu.so",
     ]),
+    tags = ["torch_side"],
     visibility = ["@dipu//:torch_side"],
     deps = [":torch_headers"],
 )
@@ -78,6 +82,7 @@ cc_library(
         "torch_lib/libtorch_cpu.so",
         "torch_lib/libtorch_python.so",
     ],
+    tags = ["torch_side"],
     visibility = ["@dipu//:torch_side"],
     deps = [":torch_headers"],
 )
@@ -86,6 +91,7 @@ cc_library(
     filegroup(
         name = name,
         srcs = ["torch_lib/lib%s.so" % name],
+        tags = ["torch_side"],
         visibility = ["@dipu//:torch_side"],
     )
     for name in [
@@ -97,7 +103,7 @@ cc_library(
 ]
 
 # Libraries of the CPU kernels. The plain name brings headers and links the
-# shared object; the _shared name is the file to ship.
+# shared object; _shared is the file to ship, _license its licence text.
 cc_library(
     name = "openblas",
     srcs = ["openblas_lib/libscipy_openblas.so"],
@@ -110,6 +116,11 @@ filegroup(
     srcs = ["openblas_lib/libscipy_openblas.so"],
 )
 
+filegroup(
+    name = "openblas_license",
+    srcs = ["licenses/openblas/LICENSE.txt"],
+)
+
 cc_library(
     name = "onednn",
     srcs = ["onednn_lib/libdnnl.so.3"],
@@ -120,4 +131,12 @@ cc_library(
 filegroup(
     name = "onednn_shared",
     srcs = ["onednn_lib/libdnnl.so.3"],
+)
+
+filegroup(
+    name = "onednn_license",
+    srcs = [
+        "licenses/onednn/LICENSE",
+        "licenses/onednn/THIRD-PARTY-PROGRAMS",
+    ],
 )

@@ -15,8 +15,9 @@ def _impl(rctx):
         fail("python_env: %s not found; install Python 3.11 or set DIPU_PYTHON" %
              python)
     rctx.report_progress("installing the locked Python packages (minutes)")
+    script = rctx.path(Label("//third_party/repos:install_env.py"))
     result = rctx.execute(
-        [python, rctx.path(Label("//third_party/repos:install_env.py")), rctx.path(rctx.attr.lock)],
+        [python, script, rctx.path(rctx.attr.lock)],
         timeout = 3600,
     )
     if result.return_code != 0:
@@ -31,12 +32,16 @@ def _impl(rctx):
         env["include"]: "python_include",
         env["root"] + "/include/oneapi": "onednn_include/oneapi",
         env["root"] + "/lib/libdnnl.so.3": "onednn_lib/libdnnl.so.3",
+        env["root"] + "/share/doc/onednn": "licenses/onednn",
         site + "/pybind11/include": "pybind11_include",
         site + "/scipy_openblas32/include": "openblas_include",
         site + "/scipy_openblas32/lib": "openblas_lib",
         site + "/torch/include": "torch_include",
         site + "/torch/lib": "torch_lib",
     }
+    for entry in rctx.path(site).readdir():
+        if entry.basename.startswith("scipy_openblas32-"):
+            links[str(entry) + "/licenses"] = "licenses/openblas"
     for target, name in links.items():
         rctx.symlink(target, name)
     rctx.file("env.stamp", env["key"] + "\n")

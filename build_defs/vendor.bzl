@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""dipu_vendor: everything that a vendor package is made of, in one call."""
+
+load("//build_defs:cc.bzl", "dipu_cc_shared")
+load("//build_defs:py.bzl", "dipu_pytest")
+load("//build_defs:torch_free.bzl", "torch_free_test")
+load("//build_defs:wheel.bzl", "dipu_wheel")
+load("@host//:facts.bzl", "MANYLINUX_TAG")
+
+_VERSION_SCRIPT = """\
+{
+  global: dipu_vendor_query;
+  local: *;
+};
+"""
+
+_PACKAGE = '''\
+# SPDX-License-Identifier: Apache-2.0
+"""The {vendor} device for torch_dipu: the vendor library and how to find it."""
+
+import os
+
+__all__ = ["library_path"]
+
+
+def library_path() -> str:
+    """Returns the absolute path of the vendor library."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    return os.path.join(folder, "libdipu_{vendor}.so")
+'''
+
+def _text_impl(ctx):
+    ctx.actions.write(ctx.outputs.out, ctx.attr.content)
+    return [DefaultInfo(files = depset([ctx.outputs.out]))]
+
+_text = rule(
+    implementation = _text_impl,
+    attrs = {
+        "content": attr.string(mandatory = True),
+        "out": attr.output(mandatory = True),
+    },
+    doc = "A file with the given text.",
+)
+
+def _side_by_side_impl(ctx):
+    links = []
+    for file in ctx.files.srcs:
+        link = ctx.actions.declare_file(ctx.label.name + "/" + file.basename)
+        ctx.actions.symlink(output = link, target_file = file)
+        links.append(link)
+    return [DefaultInfo(
+        files = depset(links),
+        runfiles = ctx.runfiles(links),
+    )]
+
+_side_by_side = rule(
+    implementation = _side_by_side_impl,
+    attrs = {"srcs": attr.label_list(allow_files = True)},
+    doc = "Puts files into one folder, called like the target.",
+)
+
+def dipu_vendor(
+        name,
+        plugin_deps,
+        operator_library = None,
+        private_libraries = [],
+        licenses = [],
+        license_expression = "Apache-2.0",
+        readme = "README.md"):
+    """Defines the vendor library, its checks and its wheel.
+
+    Makes these targets:
+      libdipu_<name>.so  the vendor library, which exports dipu_vendor_query
+      dist               it and all it needs side by side, in the folder dist/
+      exports_test       what the files export and need
+      torch_free_test    nothing of it can reach torch
+      wheel              torch_dipu_<name>, found by entry point
+
+    Args:
+      name: the vendor, as DIPU_DEVICE names it.
+      plugin_deps: libraries that make up the vendor library.
+      operator_library: the shared object with the diopi* functions, if any.
+      private_libraries: further shared objects that are shipped beside it.
+      licenses: licence texts of what private_libraries contain.
+      license_expression: SPDX expression over all files of the wheel.
+      readme: the page that package indexes show.
+    """
+    plugin = "libdipu_%s.so" % name
+    script = "libdipu_%s.lds" % name
+    package = "torch_dipu_" + name
+    _text(
+        name = name + "_version_script",
+        out = script,
+        content = _VERSION_SCRIPT,
+    )
+    dipu_cc_shared(
+        name = plugin,
+        version_script = script,
+        visibility = ["//visibility:public"],
+        deps = plugin_deps,
+    )
+    operators = [operator_library] if operator_library else []
+    _side_by_side(
+        name = "dist",
+        srcs = [plugin] + operators + private_libraries,
+        visibility = ["//visibility:public"],
+    )
+    _checks(plugin, plugin_deps, operators)
+    _text(
+        name = package + "_init",
+        out = package + "/__init__.py",
+        content = _PACKAGE.format(vendor = name),
+    )
+    dipu_wheel(
+        name = "wheel",
+        distribution = package,
+        entry_points = {
+            "torch_dipu.vendors": ["%s = %s:library_path" % (name, package)],
+        },
+        files = {
+            ":dist": package + "/",
+            ":%s_init" % package: package + "/",
+        },
+        license_expression = license_expression,
+        licenses = ["//:LICENSE"] + licenses,
+        readme = readme,
+        summary = "The %s device for torch_dipu" % name,
+        visibility = ["//visibility:public"],
+    )
+
+def _checks(plugin, plugin_deps, operators):
+    torch_free_test(
+        name = "torch_free_test",
+        size = "small",
+        targets = plugin_deps,
+    )
+    dipu_pytest(
+        name = "exports_test",
+        srcs = ["//build_defs:vendor_exports_test.py"],
+        data = [plugin, ":dist"] + operators,
+        env = {
+            "DIPU_DIST": "$(rootpaths :dist)",
+            "DIPU_MANYLINUX_TAG": MANYLINUX_TAG,
+            "DIPU_OPERATORS": " ".join(["$(rootpath %s)" % o for o in operators]),
+            "DIPU_PLUGIN": "$(rootpath %s)" % plugin,
+        },
+        deps = ["//build_defs:elf"],
+    )
