@@ -20,7 +20,7 @@ def op_counters() -> dict[str, int]:
     Keys are `fallback.<operator>` for operators that ran on the CPU because the
     vendor has no kernel for the call, and `native.<operator>` for operators that
     ran on the device while counting was on (`count_native_ops`). `<operator>` is
-    the full overload name, e.g. `aten::add.Tensor`.
+    the overload name, e.g. `add.Tensor`.
     """
     return dict(_C._op_counters())
 
