@@ -84,9 +84,7 @@ void countFallback(std::string_view label, std::string_view reason) {
       chosen != Policy::kError, explanation(label, reason),
       ". Falling back is forbidden (DIPU_FALLBACK=error); set "
       "DIPU_FALLBACK=warn or silent to allow it.");
-  Counter& count = counter("fallback." + std::string(label));
-  const bool first = count.value() == 0;
-  count.add();
+  const bool first = counter("fallback." + std::string(label)).add() == 0;
   if (first && chosen == Policy::kWarn) {
     TORCH_WARN(explanation(label, reason),
                " (shown once; DIPU_FALLBACK=silent hides it, "

@@ -25,8 +25,9 @@ namespace dipu::fallback {
 // A number that only grows.
 class Counter {
  public:
-  void add(uint64_t count = 1) noexcept {
-    value_.fetch_add(count, std::memory_order_relaxed);
+  // Returns the value from before.
+  uint64_t add(uint64_t count = 1) noexcept {
+    return value_.fetch_add(count, std::memory_order_relaxed);
   }
   uint64_t value() const noexcept {
     return value_.load(std::memory_order_relaxed);

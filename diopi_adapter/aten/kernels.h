@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One registration function per source of this folder; internal to it.
+#pragma once
+
+#include <torch/library.h>
+
+namespace dipu::aten {
+
+// Each adds its kernels to `library`, which stands for aten on the device's
+// dispatch key.
+void registerFactories(torch::Library& library);
+void registerViews(torch::Library& library);
+void registerResize(torch::Library& library);
+void registerCopy(torch::Library& library);
+void registerScalar(torch::Library& library);
+void registerRandom(torch::Library& library);
+void registerConvolution(torch::Library& library);
+void registerOptimizers(torch::Library& library);
+
+}  // namespace dipu::aten

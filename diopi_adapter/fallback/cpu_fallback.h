@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Computing an operator on the CPU when the device has no kernel for it.
+//
+// Note [CPU fallback]
+// The operator sees CPU tensors with the strides and the aliasing of its device
+// arguments (host_images.h). Afterwards
+//   - arguments that the schema declares as written, and those listed in
+//     cpu_fallback.cc that are written without being declared (running
+//     statistics of batch_norm), are copied back into the same device memory;
+//   - a result that is an argument is returned as that very device tensor, a
+//     result that is a view of an argument as the same view of the device
+//     tensor, and any other result as a new device tensor;
+//   - generators are replaced by CPU generators that draw in their name
+//     (cpu_generator.h), device arguments by the CPU.
+// Every call is counted, see counters.h. It blocks until the device has reached
+// this point of the current stream.
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+
+namespace dipu::fallback {
+
+// Runs `op` on the CPU. Throws c10::NotImplementedError, naming the operator,
+// when the CPU has no kernel either, when arguments or results are tensors that
+// the device cannot hold, or when falling back is forbidden.
+void cpuFallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+
+// Says, for `op` on sparse, quantized or nested tensors, that the device has no
+// such tensors and what to do. Always throws c10::NotImplementedError.
+void refuseLayout(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+
+}  // namespace dipu::fallback
