@@ -42,12 +42,7 @@ def metadata(spec: dict[str, Any]) -> str:
 def wheel_file(tag: str) -> str:
     """Renders the WHEEL file."""
     pure = "true" if tag.endswith("-none-any") else "false"
-    return (
-        "Wheel-Version: 1.0\n"
-        "Generator: dipu\n"
-        f"Root-Is-Purelib: {pure}\n"
-        f"Tag: {tag}\n"
-    )
+    return f"Wheel-Version: 1.0\nGenerator: dipu\nRoot-Is-Purelib: {pure}\nTag: {tag}\n"
 
 
 def entry_points(groups: dict[str, list[str]]) -> str:

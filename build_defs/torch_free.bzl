@@ -4,7 +4,7 @@
 Visibility stops a direct dependency; this test also sees the indirect ones.
 """
 
-_TorchUse = provider(
+_TorchUseInfo = provider(
     doc = "How a target reaches torch or Python.",
     fields = {"paths": "list of strings, each a chain of labels"},
 )
@@ -17,16 +17,16 @@ _EDGES = ["contents", "deps", "library", "srcs"]
 def _aspect_impl(target, ctx):
     label = str(target.label)
     if _TAG in ctx.rule.attr.tags:
-        return [_TorchUse(paths = [label])]
+        return [_TorchUseInfo(paths = [label])]
     paths = []
     for name in _EDGES:
         value = getattr(ctx.rule.attr, name, None) or []
         for dep in value if type(value) == "list" else [value]:
-            if type(dep) == "Target" and _TorchUse in dep:
-                paths += [label + " -> " + p for p in dep[_TorchUse].paths]
+            if type(dep) == "Target" and _TorchUseInfo in dep:
+                paths += [label + " -> " + p for p in dep[_TorchUseInfo].paths]
 
     # One chain is enough for the message and keeps the lists short.
-    return [_TorchUse(paths = paths[:1])]
+    return [_TorchUseInfo(paths = paths[:1])]
 
 _torch_use_aspect = aspect(
     implementation = _aspect_impl,
@@ -35,9 +35,9 @@ _torch_use_aspect = aspect(
 
 def _impl(ctx):
     for target in ctx.attr.targets:
-        if target[_TorchUse].paths:
+        if target[_TorchUseInfo].paths:
             fail("%s must load without torch, but uses it: %s" %
-                 (target.label, target[_TorchUse].paths[0]))
+                 (target.label, target[_TorchUseInfo].paths[0]))
     script = ctx.actions.declare_file(ctx.label.name + ".sh")
     ctx.actions.write(script, "#!/bin/sh\nexit 0\n", is_executable = True)
     return [DefaultInfo(executable = script)]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """dipu_vendor: everything that a vendor package is made of, in one call."""
 
+load("@host//:facts.bzl", "MANYLINUX_TAG")
 load("//build_defs:cc.bzl", "dipu_cc_shared")
 load("//build_defs:py.bzl", "dipu_pytest")
 load("//build_defs:torch_free.bzl", "torch_free_test")
 load("//build_defs:wheel.bzl", "dipu_wheel")
-load("@host//:facts.bzl", "MANYLINUX_TAG")
 
 _VERSION_SCRIPT = """\
 {
@@ -122,7 +122,7 @@ def dipu_vendor(
             ":%s_init" % package: package + "/",
         },
         license_expression = license_expression,
-        licenses = ["//:LICENSE"] + licenses,
+        license_files = ["//:LICENSE"] + licenses,
         readme = readme,
         summary = "The %s device for torch_dipu" % name,
         visibility = ["//visibility:public"],

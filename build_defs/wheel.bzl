@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """dipu_wheel: builds a wheel whose bytes depend on its inputs only."""
 
-load("//build_defs:version.bzl", "VERSION")
 load("@host//:facts.bzl", "MANYLINUX_TAG")
+load("//build_defs:version.bzl", "VERSION")
 
 def _destination(file, prefix):
     """Where a source lies in the wheel: its path below strip_prefix."""
@@ -34,7 +34,7 @@ def _impl(ctx):
         "%s-%s-%s.whl" % (distribution, ctx.attr.version, tag),
     )
     pairs = _contents(ctx)
-    licenses = [(_license_name(f), f) for f in ctx.files.licenses]
+    licenses = [(_license_name(f), f) for f in ctx.files.license_files]
     spec = ctx.actions.declare_file(ctx.label.name + ".wheel.json")
     ctx.actions.write(spec, json.encode(struct(
         distribution = ctx.attr.distribution,
@@ -75,7 +75,7 @@ dipu_wheel = rule(
             doc = "Files to their path in the wheel; a folder ends with /.",
         ),
         "license_expression": attr.string(default = "Apache-2.0"),
-        "licenses": attr.label_list(
+        "license_files": attr.label_list(
             allow_files = True,
             default = ["//:LICENSE"],
             doc = "Licence texts; put third-party ones below licenses/<project>/.",

@@ -15,7 +15,7 @@ import pathlib
 import re
 
 # Source file -> line number -> executions.
-Counts = dict[str, collections.Counter]
+Counts = dict[str, collections.Counter[int]]
 
 
 def read_lcov(path: pathlib.Path, counts: Counts) -> None:
@@ -38,7 +38,7 @@ def read_gcov(path: pathlib.Path, counts: Counts) -> None:
             counts[entry["file"]][line["line_number"]] += line["count"]
 
 
-def render(counts: Counts, skip: list[re.Pattern]) -> str:
+def render(counts: Counts, skip: list[re.Pattern[str]]) -> str:
     """Renders LCOV, leaving out the files that `skip` matches."""
     records = []
     for source in sorted(counts):

@@ -12,6 +12,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+from typing import Any
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _HEADER = """\
@@ -20,7 +21,7 @@ _HEADER = """\
 """
 
 
-def resolve(requirements: pathlib.Path, constraints: list[pathlib.Path]) -> list:
+def resolve(requirements: pathlib.Path, constraints: list[pathlib.Path]) -> list[Any]:
     """Returns pip's installation report entries for the requirements."""
     with tempfile.TemporaryDirectory() as scratch:
         report = pathlib.Path(scratch) / "report.json"
@@ -39,7 +40,7 @@ def pins_of(lock: str) -> list[str]:
     return list(lines)
 
 
-def render(entries: list) -> str:
+def render(entries: list[Any]) -> str:
     """Renders report entries as a lock, sorted by name."""
     pins = []
     for entry in entries:
