@@ -6,27 +6,32 @@
 #include <cstdint>
 #include <string>
 
+#include "core/abi/vendor_api.h"
+
 namespace dipu::python {
 
+// What a vendor says of itself.
 struct VendorFacts {
   std::string name;
   std::string display_name;
   std::string version;
   std::string sdk_version;
-  std::string abi;  // "1.0"
+  std::string abi;  // such as "1.0"
+  std::string file;
   bool simulated = false;
 };
 
 struct ProbeResult {
   VendorFacts facts;
   int32_t devices = 0;
-  std::string error;  // why there are no devices; "" when there are
+  std::string error;  // why there is no device; "" when there is one
 };
 
+// Facts of a validated table; `file` is where it comes from.
+VendorFacts factsOf(const dipu_vendor& vendor, const std::string& file);
 
-// Opens the library at `path`, initialises its SDK and counts its devices.
-// Throws std::runtime_error with the loader's text when it cannot be opened.
-// The library stays open.
+// Opens the library at `path`, initialises its SDK and counts its devices. The
+// library stays open. Throws loader::LoadError when it cannot be opened.
 ProbeResult probeVendor(const std::string& path);
 
 }  // namespace dipu::python

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from typing import Any
@@ -13,6 +14,7 @@ from torch_dipu import _C, _cuda_lookalike, _env, _vendors
 
 DEVICE_NAME = "dipu"
 PACKAGE = "torch_dipu"
+_RUNTIME_LIBRARY = os.path.join(os.path.dirname(_C.__file__), "libdipu_diopi_rt.so")
 
 
 def _name_device() -> None:
@@ -37,7 +39,7 @@ def _load_vendor() -> None:
         return
     named = bool(_env.DEVICE.text() or _env.VENDOR_LIBRARY.text())
     try:
-        _C._load_vendor(candidate.path)
+        _C._load_vendor(candidate.path, _RUNTIME_LIBRARY)
     except RuntimeError as e:
         message = f"vendor {candidate.name or candidate.path!r}: {e}"
         if named:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Event, Stream
 
-from torch_dipu import _C
+from torch_dipu import _C, _env
 from torch_dipu.dipu import amp, memory, random
 from torch_dipu.dipu._index import device_index as _device_index
 from torch_dipu.dipu.memory import (
@@ -122,8 +122,14 @@ def init() -> None:
 
 
 def _lazy_init() -> None:
-    """Hook that PyTorch calls when Python first makes a tensor on the device."""
+    """Hook that PyTorch calls when Python first makes a tensor on the device.
+
+    Backward then runs on this thread instead of a thread per device: waking
+    another thread costs more than a small layer's gradient.
+    """
     init()
+    if not _env.AUTOGRAD_THREADS.flag():
+        torch.autograd.set_multithreading_enabled(False)
 
 
 def is_initialized() -> bool:

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// torch_dipu._C: thin bindings; every function is described in _C.pyi's users.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <torch/csrc/Generator.h>
+#include <torch/csrc/utils/device_lazy_init.h>
+
+#include <string>
+
+#include "core/runtime/device.h"
+#include "core/runtime/vendor.h"
+#include "core/random/generator.h"
+#include "diopi_adapter/cuda_lookalike/cuda_lookalike.h"
+#include "diopi_adapter/fallback/counters.h"
+#include "diopi_adapter/load_operators.h"
+#include "python/csrc/probe.h"
+
+namespace py = pybind11;
+
+namespace dipu::python {
+namespace {
+
+py::dict toDict(const VendorFacts& facts) {
+  py::dict dict;
+  dict["name"] = facts.name;
+  dict["display_name"] = facts.display_name;
+  dict["version"] = facts.version;
+  dict["sdk_version"] = facts.sdk_version;
+  dict["abi"] = facts.abi;
+  dict["file"] = facts.file;
+  dict["simulated"] = facts.simulated;
+  return dict;
+}
+
+py::dict probe(const std::string& path) {
+  ProbeResult result;
+  {
+    py::gil_scoped_release no_gil;
+    result = probeVendor(path);
+  }
+  py::dict dict = toDict(result.facts);
+  dict["devices"] = result.devices;
+  dict["error"] = result.error;
+  return dict;
+}
+
+void loadVendor(const std::string& path, const std::string& runtime_library) {
+  py::gil_scoped_release no_gil;
+  runtime::loadVendor(path);
+  adapter::loadOperators(runtime_library);
+}
+
+py::dict vendorInfo() {
+  if (!runtime::isLoaded()) return {};
+  return toDict(factsOf(runtime::vendor(), runtime::vendorOrigin()));
+}
+
+py::dict opsReport() {
+  py::dict report;
+  for (const adapter::SymbolReport& line : adapter::symbolReport()) {
+    py::dict entry;
+    entry["state"] = adapter::toString(line.state);
+    entry["detail"] = line.detail;
+    report[line.name] = entry;
+  }
+  return report;
+}
+
+std::string unavailableReason() {
+  const std::string reason = runtime::initializationError();
+  if (!reason.empty()) return reason;
+  if (!runtime::isLoaded()) {
+    return "no vendor is loaded; install torch_dipu_<vendor> and name it in "
+           "DIPU_DEVICE if there are several";
+  }
+  return "the vendor " + std::string(runtime::vendor().name) +
+         " reports no device";
+}
+
+bool setNativeCounting(bool on) {
+  const bool before = fallback::countingNative();
+  fallback::setCountingNative(on);
+  return before;
+}
+
+void setFallbackMode(const std::string& mode) {
+  if (mode == "warn") {
+    fallback::setPolicy(fallback::Policy::kWarn);
+  } else if (mode == "silent") {
+    fallback::setPolicy(fallback::Policy::kSilent);
+  } else if (mode == "error") {
+    fallback::setPolicy(fallback::Policy::kError);
+  } else {
+    throw py::value_error("fallback mode " + mode +
+                          ": use warn, silent or error");
+  }
+}
+
+py::object defaultGenerator(int device) {
+  PyObject* object = THPGenerator_initDefaultGenerator(
+      random::defaultGenerator(static_cast<c10::DeviceIndex>(device)));
+  return py::reinterpret_steal<py::object>(object);
+}
+
+// Makes PyTorch call torch.dipu._lazy_init() before Python's first use of the
+// device, and notice a fork after it.
+void installForkHandler() {
+  torch::utils::set_requires_device_init(runtime::kDeviceType, true);
+  torch::utils::register_fork_handler_for_device_init(runtime::kDeviceType);
+}
+
+bool isInBadFork() {
+  return torch::utils::is_device_in_bad_fork(runtime::kDeviceType) ||
+         runtime::inBadFork();
+}
+
+void bindDevices(py::module_& m) {
+  py::class_<dipu_device_properties>(m, "DeviceProperties")
+      .def_property_readonly(
+          "name", [](const dipu_device_properties& p) { return p.name; })
+      .def_readonly("total_memory", &dipu_device_properties::total_memory)
+      .def_readonly("major", &dipu_device_properties::major)
+      .def_readonly("minor", &dipu_device_properties::minor)
+      .def_readonly("multi_processor_count",
+                    &dipu_device_properties::multi_processor_count)
+      .def_readonly("max_threads_per_block",
+                    &dipu_device_properties::max_threads_per_block)
+      .def_readonly("warp_size", &dipu_device_properties::warp_size)
+      .def_property_readonly(
+          "pci_bus_id",
+          [](const dipu_device_properties& p) { return p.pci_bus_id; })
+      .def("__repr__", [](const dipu_device_properties& p) {
+        return "DeviceProperties(name='" + std::string(p.name) +
+               "', total_memory=" + std::to_string(p.total_memory) + ")";
+      });
+  m.def("_device_properties", [](int device) {
+    return runtime::deviceProperties(
+        runtime::resolveDevice(static_cast<c10::DeviceIndex>(device)));
+  });
+  m.def("_device_count", [] { return int{runtime::deviceCount()}; });
+  m.def("_device_type", [] { return static_cast<int>(runtime::kDeviceType); });
+  m.def("_can_access_peer", [](int device, int peer) {
+    return runtime::canAccessPeer(static_cast<c10::DeviceIndex>(device),
+                                  static_cast<c10::DeviceIndex>(peer));
+  });
+  m.def("_default_generator", &defaultGenerator);
+}
+
+void bindVendor(py::module_& m) {
+  m.def("_probe_vendor", &probe);
+  m.def("_load_vendor", &loadVendor);
+  m.def("_vendor_info", &vendorInfo);
+  m.def("_unavailable_reason", &unavailableReason);
+  m.def("_initialize", [] {
+    py::gil_scoped_release no_gil;
+    runtime::ensureInitialized();
+  });
+  m.def("_is_initialized", &runtime::isInitialized);
+  m.def("_is_in_bad_fork", &isInBadFork);
+  m.def("_install_fork_handler", &installForkHandler);
+}
+
+void bindOperators(py::module_& m) {
+  m.def("_op_counters", &fallback::snapshotCounters);
+  m.def("_ops_report", &opsReport);
+  m.def("_set_native_counting", &setNativeCounting);
+  m.def("_set_fallback_mode", &setFallbackMode);
+  m.def("_enable_cuda_lookalike", &cuda_lookalike::enable);
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_C, m) {
+  m.doc() = "Bindings of torch_dipu; not a public interface.";
+  bindDevices(m);
+  bindVendor(m);
+  bindOperators(m);
+}
+
+}  // namespace dipu::python
