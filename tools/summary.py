@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adds up the test reports of `bazel test` and prints one closing line.
+"""Adds up the test cases of `bazel test` runs and prints one closing line.
 
-Usage: summary.py <testlogs folder>... Prints `N passed, N failed, N skipped`
-and exits with 1 when a test failed or none ran.
+Usage: summary.py <events.json>... where each file comes from one run with
+--build_event_json_file. Prints `N passed, N failed, N skipped` and exits with 1
+when a case failed or none ran. Cached results count like fresh ones.
 """
 
 import dataclasses
-import os
+import json
 import pathlib
 import sys
+import urllib.parse
 import xml.etree.ElementTree as ElementTree
 
 
@@ -36,15 +38,29 @@ class Counts:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
-def count(folders: list[pathlib.Path]) -> Counts:
-    """Counts the cases in every test.xml below the folders."""
+def reports(events: pathlib.Path) -> list[pathlib.Path]:
+    """Returns the reports of one run; of repeated attempts the last."""
+    found: dict[tuple[str, ...], pathlib.Path] = {}
+    for line in events.read_text().splitlines():
+        event = json.loads(line)
+        if "testResult" not in event:
+            continue
+        case = event["id"]["testResult"]
+        key = tuple(str(case.get(name)) for name in ("label", "run", "shard"))
+        for output in event["testResult"].get("testActionOutput", []):
+            if output["name"] == "test.xml":
+                path = urllib.parse.urlparse(output["uri"]).path
+                found[key] = pathlib.Path(urllib.parse.unquote(path))
+    return list(found.values())
+
+
+def count(runs: list[pathlib.Path]) -> Counts:
+    """Counts the cases of all runs."""
     counts = Counts()
-    for folder in folders:
-        for current, _, files in os.walk(folder.resolve()):
-            if "test.xml" in files:
-                report = ElementTree.parse(pathlib.Path(current) / "test.xml")
-                for suite in report.getroot().iter("testsuite"):
-                    counts.add(suite)
+    for events in runs:
+        for report in reports(events):
+            for suite in ElementTree.parse(report).getroot().iter("testsuite"):
+                counts.add(suite)
     return counts
 
 
