@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One device: its memory, its streams and its first failure.
+//
+// Lock order: a device's mutex may be held while a stream's producer lock is
+// taken; every other lock of this library is a leaf.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "softdevice/config.h"
+#include "softdevice/device_memory.h"
+#include "softdevice/softdevice.h"
+#include "softdevice/stream.h"
+
+namespace dipu::softdevice {
+
+class Device {
+ public:
+  explicit Device(int32_t index);
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  // Creates the default stream. Called once, before anyone sees the device.
+  soft_status start();
+
+  int32_t index() const { return index_; }
+  DeviceMemory& memory() { return memory_; }
+  soft_stream* defaultStream() const { return default_stream_; }
+  // Where the one polling worker of this device enters itself.
+  std::atomic<soft_stream*>& pollingPlace() const;
+  // One kernel's team of threads at a time.
+  std::mutex& teamMutex() { return team_mutex_; }
+
+  soft_status createStream(int32_t priority, uint32_t flags,
+                           soft_stream** out_stream);
+  void removeStream(soft_stream* stream);  // called by its worker at the end
+  // Streams that still have a worker. Their structures stay valid for ever.
+  std::vector<soft_stream*> streams() const;
+  // Those among them that order themselves with the default stream.
+  std::vector<soft_stream*> orderedStreams() const;
+
+  // Blocks until what is enqueued now has finished.
+  void drain() const;
+  void reset();
+
+  // The first failure stays.
+  void setError(soft_status status, const char* message);
+  // The sticky error, noted as the thread's last message.
+  soft_status error() const;
+
+  bool canAccess(int32_t peer) const {
+    return peers_[peer].load(std::memory_order_acquire);
+  }
+  void setAccess(int32_t peer, bool enabled) {
+    peers_[peer].store(enabled, std::memory_order_release);
+  }
+
+ private:
+  const int32_t index_;
+  DeviceMemory memory_;
+  soft_stream* default_stream_ = nullptr;
+  std::atomic<bool> peers_[kMaxDevices] = {};
+  std::mutex team_mutex_;
+  std::atomic<soft_status> error_{SOFT_OK};
+  mutable std::mutex mutex_;  // guards the three below
+  std::vector<soft_stream*> streams_;
+  std::vector<soft_stream*> ended_;  // see Note [Stream lifetime]
+  std::string error_message_;
+};
+
+// Finds a device and creates it if this is its first use. `function` names the
+// caller in the error text.
+soft_status findDevice(const char* function, int32_t index, Device** out);
+// The device, if it has been used, else nullptr.
+Device* existingDevice(int32_t index);
+// The device whose range of addresses holds `ptr`, else nullptr.
+Device* deviceOfAddress(const void* ptr);
+// As findDevice, for a function that needs no device but a running process.
+soft_status checkProcess(const char* function);
+// A function that blocks fails when a task calls it: it would wait for itself.
+soft_status checkMayBlock(const char* function);
+// Drains all devices that have been used.
+void drainAllDevices();
+// Called by exit(): gives running tasks a moment to end.
+void waitForRunningTasks();
+
+}  // namespace dipu::softdevice

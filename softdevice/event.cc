@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "softdevice/event.h"
+
+#include <chrono>
+#include <new>
+#include <utility>
+
+#include "softdevice/device.h"
+#include "softdevice/order.h"
+#include "softdevice/status.h"
+#include "softdevice/stream.h"
+
+using dipu::softdevice::checkMayBlock;
+using dipu::softdevice::checkProcess;
+using dipu::softdevice::config;
+using dipu::softdevice::Device;
+using dipu::softdevice::enqueueWait;
+using dipu::softdevice::enterStream;
+using dipu::softdevice::EventRecord;
+using dipu::softdevice::existingDevice;
+using dipu::softdevice::fail;
+using dipu::softdevice::findDevice;
+using dipu::softdevice::TimeStamp;
+
+namespace {
+
+using StampOwner = std::shared_ptr<TimeStamp>;
+
+void stampTask(void* payload) {
+  auto* owner = static_cast<StampOwner*>(payload);
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  (*owner)->nanoseconds.store(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(),
+      std::memory_order_relaxed);
+  owner->~StampOwner();
+}
+
+soft_status checkEvent(const char* function, const soft_event* event) {
+  if (soft_status status = checkProcess(function)) return status;
+  if (event != nullptr) return SOFT_OK;
+  return fail(SOFT_INVALID_HANDLE, "%s: the event is NULL", function);
+}
+
+}  // namespace
+
+bool EventRecord::reached() const {
+  return stream == nullptr || stream->reached(position);
+}
+
+soft_status soft_event_create(int32_t device, uint32_t flags,
+                              soft_event** out_event) {
+  Device* owner = nullptr;
+  if (soft_status status = findDevice("soft_event_create", device, &owner)) {
+    return status;
+  }
+  constexpr uint32_t kKnown =
+      SOFT_EVENT_BLOCKING_SYNC | SOFT_EVENT_DISABLE_TIMING;
+  if (out_event == nullptr || (flags & ~kKnown) != 0) {
+    return fail(SOFT_INVALID_VALUE,
+                "soft_event_create: out_event is NULL or flags 0x%x unknown",
+                flags);
+  }
+  auto* event = new (std::nothrow) soft_event(device, flags);
+  if (event == nullptr) {
+    return fail(SOFT_OUT_OF_MEMORY, "soft_event_create: no host memory");
+  }
+  *out_event = event;
+  return SOFT_OK;
+}
+
+soft_status soft_event_destroy(soft_event* event) {
+  // No state of the process is in the way: an event holds host memory only.
+  delete event;
+  return SOFT_OK;
+}
+
+soft_status soft_event_record(soft_event* event, soft_stream* stream) {
+  if (soft_status status = checkEvent("soft_event_record", event)) {
+    return status;
+  }
+  if (soft_status status = enterStream("soft_event_record", stream)) {
+    return status;
+  }
+  if (event->device() != stream->device().index()) {
+    return fail(SOFT_INVALID_HANDLE,
+                "soft_event_record: an event of device %d cannot be recorded "
+                "on a stream of device %d",
+                event->device(), stream->device().index());
+  }
+  EventRecord record{stream, stream->tail(), nullptr};
+  if (event->hasTiming()) {
+    record.time = std::make_shared<TimeStamp>();
+    soft_status status = stream->push(
+        stampTask, sizeof(StampOwner),
+        [&](void* payload) { new (payload) StampOwner(record.time); },
+        &record.position);
+    if (status != SOFT_OK) return status;
+  }
+  event->set(std::move(record));
+  return SOFT_OK;
+}
+
+soft_status soft_event_query(soft_event* event) {
+  if (soft_status status = checkEvent("soft_event_query", event)) return status;
+  if (!event->last().reached()) return SOFT_NOT_READY;
+  return existingDevice(event->device())->error();
+}
+
+soft_status soft_event_synchronize(soft_event* event) {
+  if (soft_status status = checkMayBlock("soft_event_synchronize")) {
+    return status;
+  }
+  if (soft_status status = checkEvent("soft_event_synchronize", event)) {
+    return status;
+  }
+  const EventRecord record = event->last();
+  if (record.stream != nullptr) {
+    record.stream->waitFor(record.position,
+                           event->sleeps() ? 0 : config().spin_us);
+  }
+  return existingDevice(event->device())->error();
+}
+
+soft_status soft_event_elapsed(soft_event* start, soft_event* end,
+                               double* out_ms) {
+  for (const soft_event* event : {start, end}) {
+    if (soft_status status = checkEvent("soft_event_elapsed", event)) {
+      return status;
+    }
+  }
+  if (out_ms == nullptr) {
+    return fail(SOFT_INVALID_VALUE, "soft_event_elapsed: out_ms is NULL");
+  }
+  const EventRecord from = start->last();
+  const EventRecord to = end->last();
+  if (from.time == nullptr || to.time == nullptr) {
+    return fail(SOFT_INVALID_HANDLE,
+                "soft_event_elapsed: both events must have been recorded and "
+                "created without SOFT_EVENT_DISABLE_TIMING");
+  }
+  if (!from.reached() || !to.reached()) return SOFT_NOT_READY;
+  const int64_t nanoseconds =
+      to.time->nanoseconds.load(std::memory_order_relaxed) -
+      from.time->nanoseconds.load(std::memory_order_relaxed);
+  *out_ms = static_cast<double>(nanoseconds) * 1e-6;
+  return SOFT_OK;
+}
+
+soft_status soft_stream_wait_event(soft_stream* stream, soft_event* event) {
+  if (soft_status status = checkEvent("soft_stream_wait_event", event)) {
+    return status;
+  }
+  if (soft_status status = enterStream("soft_stream_wait_event", stream)) {
+    return status;
+  }
+  const EventRecord record = event->last();
+  if (record.stream == nullptr) return SOFT_OK;
+  return enqueueWait(stream, record.stream, record.position);
+}

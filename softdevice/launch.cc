@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Enqueueing work, and what running work may call.
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include "softdevice/device.h"
+#include "softdevice/order.h"
+#include "softdevice/pinned.h"
+#include "softdevice/softdevice.h"
+#include "softdevice/status.h"
+#include "softdevice/stream.h"
+
+using dipu::softdevice::config;
+using dipu::softdevice::Device;
+using dipu::softdevice::deviceOfAddress;
+using dipu::softdevice::enterStream;
+using dipu::softdevice::fail;
+using dipu::softdevice::pinnedRegistry;
+
+namespace {
+
+struct HostCall {
+  void (*function)(void*);
+  void* argument;
+};
+
+void hostCallTask(void* payload) {
+  const auto* call = static_cast<const HostCall*>(payload);
+  call->function(call->argument);
+}
+
+struct Failure {
+  char message[SOFT_INLINE_PAYLOAD];
+};
+
+void illegalAddressTask(void* payload) {
+  soft_task_fail(SOFT_ILLEGAL_ADDRESS,
+                 static_cast<const Failure*>(payload)->message);
+}
+
+void* failTranslation(soft_stream* stream, const void* ptr, std::size_t bytes,
+                      const char* reason) {
+  Failure failure;
+  std::snprintf(failure.message, sizeof(failure.message),
+                "illegal address %p (%zu bytes) on device %d, stream %lu: %s",
+                ptr, bytes, stream->device().index(), stream->id(), reason);
+  if (enterStream("soft_translate", stream) == SOFT_OK) {
+    stream->push(illegalAddressTask, sizeof(failure), [&](void* payload) {
+      std::memcpy(payload, &failure, sizeof(failure));
+    });
+  }
+  return nullptr;
+}
+
+// Everything but allocated memory of the stream's own device.
+void* translateOther(soft_stream* stream, const void* ptr, std::size_t bytes) {
+  Device& own = stream->device();
+  if (bytes == 0) {
+    const soft_address_map& map = own.memory().map();
+    return reinterpret_cast<void*>(map.base + map.offset);
+  }
+  Device* device = deviceOfAddress(ptr);
+  if (device == nullptr) {
+    if (pinnedRegistry().holds(ptr, bytes)) return const_cast<void*>(ptr);
+    return failTranslation(stream, ptr, bytes,
+                           "this is host memory that is not pinned");
+  }
+  if (device != &own && !own.canAccess(device->index())) {
+    return failTranslation(stream, ptr, bytes,
+                           "memory of another device, to which peer access is "
+                           "not enabled");
+  }
+  void* backing = device->memory().translate(ptr, bytes);
+  if (backing != nullptr) return backing;
+  return failTranslation(stream, ptr, bytes,
+                         "device memory that is not allocated");
+}
+
+// Depth of soft_team_begin in the running task.
+thread_local int team_depth = 0;
+
+}  // namespace
+
+soft_status soft_launch(soft_stream* stream, soft_task task,
+                        const void* payload, size_t bytes) {
+  if (soft_status status = enterStream("soft_launch", stream)) return status;
+  if (task == nullptr || (payload == nullptr && bytes != 0)) {
+    return fail(SOFT_INVALID_VALUE, "soft_launch: %s is NULL",
+                task == nullptr ? "task" : "payload");
+  }
+  return stream->push(task, bytes, [&](void* copy) {
+    if (bytes != 0) std::memcpy(copy, payload, bytes);
+  });
+}
+
+soft_status soft_launch_host_func(soft_stream* stream, void (*func)(void*),
+                                  void* argument) {
+  if (soft_status status = enterStream("soft_launch_host_func", stream)) {
+    return status;
+  }
+  if (func == nullptr) {
+    return fail(SOFT_INVALID_VALUE, "soft_launch_host_func: func is NULL");
+  }
+  return stream->push(hostCallTask, sizeof(HostCall), [&](void* payload) {
+    new (payload) HostCall{func, argument};
+  });
+}
+
+void* soft_translate(soft_stream* stream, const void* ptr, size_t bytes) {
+  if (void* backing = stream->device().memory().translate(ptr, bytes)) {
+    return backing;
+  }
+  return translateOther(stream, ptr, bytes);
+}
+
+void soft_task_fail(soft_status status, const char* message) {
+  soft_stream* stream = soft_stream::current();
+  if (stream != nullptr) stream->device().setError(status, message);
+}
+
+soft_stream* soft_current_stream(void) { return soft_stream::current(); }
+
+int32_t soft_team_begin(void) {
+  soft_stream* stream = soft_stream::current();
+  // A second team inside of the first, or one outside of tasks, would not
+  // take turns with anybody.
+  if (stream == nullptr || ++team_depth > 1) return 1;
+  stream->device().teamMutex().lock();
+  return config().team_threads;
+}
+
+void soft_team_end(void) {
+  soft_stream* stream = soft_stream::current();
+  if (stream == nullptr || team_depth == 0 || --team_depth > 0) return;
+  stream->device().teamMutex().unlock();
+}

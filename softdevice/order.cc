@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "softdevice/order.h"
+
+#include <new>
+
+#include "softdevice/device.h"
+#include "softdevice/process.h"
+#include "softdevice/status.h"
+
+namespace dipu::softdevice {
+namespace {
+
+struct Wait {
+  soft_stream* other;
+  uint64_t position;
+};
+
+void waitTask(void* payload) {
+  // Sleeps soon: the polling may cost the other stream its processor.
+  constexpr int64_t kSpinUs = 20;
+  const auto* wait = static_cast<const Wait*>(payload);
+  wait->other->waitFor(wait->position, kSpinUs);
+}
+
+}  // namespace
+
+soft_status enqueueWait(soft_stream* stream, soft_stream* other,
+                        uint64_t position) {
+  if (stream == other || other->reached(position)) return SOFT_OK;
+  return stream->push(waitTask, sizeof(Wait), [&](void* payload) {
+    new (payload) Wait{other, position};
+  });
+}
+
+soft_status orderWithOthers(soft_stream* stream) {
+  const Device& device = stream->device();
+  soft_stream* const first = device.defaultStream();
+  if (stream != first) return enqueueWait(stream, first, first->tail());
+  for (soft_stream* other : device.orderedStreams()) {
+    if (soft_status status = enqueueWait(stream, other, other->tail())) {
+      return status;
+    }
+  }
+  return SOFT_OK;
+}
+
+soft_status failStream(const char* function, const soft_stream* stream) {
+  if (!processIsRunning()) return failProcessState(function);
+  if (stream == nullptr) {
+    return fail(SOFT_INVALID_HANDLE,
+                "%s: the stream is NULL; use soft_stream_get_default",
+                function);
+  }
+  return fail(SOFT_INVALID_HANDLE, "%s: stream %lu has been destroyed",
+              function, stream->id());
+}
+
+}  // namespace dipu::softdevice

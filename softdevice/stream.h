@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A stream: a ring of tasks and the worker thread that runs them in order.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+
+#include "softdevice/process.h"
+#include "softdevice/softdevice.h"
+#include "softdevice/spin_lock.h"
+#include "softdevice/status.h"
+
+namespace dipu::softdevice {
+
+class Device;
+
+// One task in the ring.
+struct alignas(64) Slot {
+  soft_task task;
+  void* heap;  // the payload, when it does not fit; freed after the run
+  alignas(16) unsigned char payload[SOFT_INLINE_PAYLOAD];
+};
+static_assert(sizeof(Slot) == 256, "four cache lines per task");
+
+}  // namespace dipu::softdevice
+
+// Note [Positions]
+// The tasks of a stream are numbered from 1 and `completed` is the number of
+// the last one that has FINISHED. "The work enqueued so far" therefore is a
+// number, and waiting for it is waiting for `completed` to reach it. Events and
+// the order between streams are made of such numbers alone; they refer only to
+// work enqueued earlier in time, so waits cannot form a cycle.
+//
+// Note [Stream lifetime]
+// The structure (about half a kilobyte) is never freed. So events may keep a
+// stream's address, and a call with the handle of a destroyed stream is an
+// error instead of a crash. Ring and thread end with the stream.
+struct soft_stream {
+ public:
+  using Device = dipu::softdevice::Device;
+
+  // What a worker is doing, as far as process exit has to know.
+  enum class Activity : int { kRunning, kWaiting, kEnded };
+
+  soft_stream(Device* device, uint64_t id, int32_t priority, uint32_t flags);
+  soft_stream(const soft_stream&) = delete;
+  soft_stream& operator=(const soft_stream&) = delete;
+
+  // Allocates the ring and starts the worker.
+  soft_status start();
+  // Refuses further work and ends the worker after the work it has.
+  soft_status close();
+
+  // Enqueues task(payload), where fill(void*) writes the `bytes` of payload.
+  // Blocks only while the ring is full. *out_position, if given, is the task's.
+  template <typename Fill>
+  soft_status push(soft_task task, std::size_t bytes, const Fill& fill,
+                   uint64_t* out_position = nullptr);
+
+  // Position of the last task enqueued.
+  uint64_t tail() const { return tail_.load(std::memory_order_acquire); }
+  bool reached(uint64_t position) const {
+    return completed_.load(std::memory_order_acquire) >= position;
+  }
+  // Blocks until `position` is reached; polls for about `spin_us` before it
+  // sleeps.
+  void waitFor(uint64_t position, int64_t spin_us);
+
+  // The stream whose worker is the calling thread, else nullptr.
+  static soft_stream* current();
+
+  Device& device() const { return *device_; }
+  uint64_t id() const { return id_; }
+  int32_t priority() const { return priority_; }
+  uint32_t flags() const { return flags_; }
+  bool closed() const { return closed_.load(std::memory_order_relaxed); }
+  Activity activity() const {
+    return activity_.load(std::memory_order_seq_cst);
+  }
+  // Whether a launch has to look at other streams first, see order.h.
+  bool isOrdered() const { return ordered_.load(std::memory_order_relaxed); }
+  void setOrdered() { ordered_.store(true, std::memory_order_relaxed); }
+
+ private:
+  using Slot = dipu::softdevice::Slot;
+  static constexpr uint64_t kSlots = 1024;
+
+  static void* workerMain(void* self);
+  void run();
+  void runTask(Slot* slot);
+  uint64_t waitForWork(uint64_t head);
+  bool pollForWork(uint64_t head);
+  void sleepForWork(uint64_t head);
+  void wakeWorker();
+  void announceProgress();
+  // Called and returning with the producer lock held.
+  soft_status waitForRoom();
+  void publish(soft_task task, void* heap);
+
+  // Constant once started.
+  Device* const device_;
+  const uint64_t id_;
+  const int32_t priority_;
+  const uint32_t flags_;
+  Slot* ring_ = nullptr;
+  std::atomic<bool> ordered_;
+
+  // Producers. The lock is held for the few instructions of a launch.
+  alignas(64) dipu::softdevice::SpinLock producers_;
+  std::atomic<bool> closed_{false};  // written under producers_
+  uint64_t next_ = 0;                // guarded by producers_: tail_
+  uint64_t known_completed_ = 0;     // guarded by producers_
+  // The worker polls this line; nothing else may lie on it.
+  alignas(64) std::atomic<uint64_t> tail_{0};
+  // The worker's line. It announces progress when wake_at_ is reached.
+  alignas(64) std::atomic<uint64_t> completed_{0};
+  std::atomic<uint64_t> wake_at_{UINT64_MAX};
+  bool stop_ = false;  // worker only
+  // Read by every launch, written when the worker goes to sleep.
+  alignas(64) std::atomic<bool> sleeping_{false};
+  std::atomic<Activity> activity_{Activity::kWaiting};
+  std::mutex mutex_;  // for the two conditions; nothing is locked under it
+  std::condition_variable work_;
+  std::condition_variable progress_;
+};
+
+template <typename Fill>
+soft_status soft_stream::push(soft_task task, std::size_t bytes,
+                              const Fill& fill, uint64_t* out_position) {
+  void* heap = nullptr;
+  if (bytes > SOFT_INLINE_PAYLOAD) {
+    heap = std::malloc(bytes);
+    if (heap == nullptr) {
+      return dipu::softdevice::fail(
+          SOFT_OUT_OF_MEMORY, "no host memory for %zu bytes of payload", bytes);
+    }
+    fill(heap);
+  }
+  producers_.lock();
+  if (next_ - known_completed_ >= kSlots) {
+    if (soft_status status = waitForRoom()) {
+      producers_.unlock();
+      std::free(heap);
+      return status;
+    }
+  }
+  if (closed_.load(std::memory_order_relaxed)) {
+    producers_.unlock();
+    std::free(heap);
+    return dipu::softdevice::fail(SOFT_INVALID_HANDLE,
+                                  "stream %lu has been destroyed", id_);
+  }
+  if (heap == nullptr) fill(ring_[next_ & (kSlots - 1)].payload);
+  publish(task, heap);
+  if (out_position != nullptr) *out_position = next_;
+  producers_.unlock();
+  dipu::softdevice::lightBarrier();  // see Note [Asymmetric barrier]
+  if (sleeping_.load(std::memory_order_relaxed)) wakeWorker();
+  return SOFT_OK;
+}
+
+inline void soft_stream::publish(soft_task task, void* heap) {
+  Slot& slot = ring_[next_ & (kSlots - 1)];
+  slot.task = task;
+  slot.heap = heap;
+  tail_.store(++next_, std::memory_order_release);
+}
