@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diopi_adapter/runtime/elementwise.h"
+
+#include <ATen/ExpandUtils.h>
+#include <ATen/native/Resize.h>
+#include <ATen/native/TypeProperties.h>
+#include <ATen/ops/_local_scalar_dense.h>
+#include <ATen/ops/fill.h>
+
+#include <utility>
+
+namespace dipu::adapter {
+namespace {
+
+// Order in which torch promotes: bool, integers, floating, complex.
+int category(at::ScalarType type) {
+  if (at::isComplexType(type)) return 3;
+  if (at::isFloatingType(type)) return 2;
+  return type == at::kBool ? 0 : 1;
+}
+
+at::Tensor numberOnDevice(const at::Tensor& number, at::ScalarType dtype,
+                          c10::DeviceIndex device) {
+  at::Tensor moved = aten::emptyContiguous({}, dtype, device);
+  return moved.fill_(at::_local_scalar_dense(number));
+}
+
+}  // namespace
+
+namespace fast {
+
+bool fitsOutput(const at::Tensor& out, const at::Tensor& first,
+                ResultType result) {
+  const at::ScalarType wanted =
+      result == ResultType::kBool ? at::kBool : first.scalar_type();
+  if (out.scalar_type() != wanted || out.device() != first.device() ||
+      out.sizes() != first.sizes() || !out.is_contiguous()) {
+    return false;
+  }
+  // An output that shares memory with an operand is right when it is the very
+  // same tensor; torch's meta function tells the other cases apart.
+  return out.is_same(first) || !out.is_alias_of(first);
+}
+
+bool keepsType(at::ScalarType type, const c10::Scalar& number) {
+  return category(number.type()) <= category(type);
+}
+
+}  // namespace fast
+
+c10::Scalar numberOf(const at::Tensor& tensor) {
+  const void* data = tensor.storage().data();
+  if (tensor.storage_offset() == 0 && data != nullptr) {
+    switch (tensor.scalar_type()) {
+      case at::kDouble: return *static_cast<const double*>(data);
+      case at::kLong: return *static_cast<const int64_t*>(data);
+      case at::kFloat: return *static_cast<const float*>(data);
+      case at::kBool: return *static_cast<const bool*>(data);
+      default: break;
+    }
+  }
+  return at::_local_scalar_dense(tensor);
+}
+
+bool numberKeepsType(const at::Tensor& tensor, const at::Tensor& number) {
+  const bool ranks_lower =
+      tensor.dim() > 0 ||
+      number.unsafeGetTensorImpl()->is_wrapped_number();
+  return ranks_lower &&
+         category(number.scalar_type()) <= category(tensor.scalar_type());
+}
+
+at::Tensor Operands::operator()(const at::Tensor& tensor) const {
+  if (!tensor.defined()) return tensor;
+  if (tensor.is_cpu() && tensor.dim() == 0) {
+    return numberOnDevice(tensor, dtype_, device_).expand(sizes_);
+  }
+  return shaped(castTo(tensor, dtype_));
+}
+
+at::Tensor Operands::shaped(const at::Tensor& tensor) const {
+  if (tensor.is_cpu() && tensor.dim() == 0) {
+    return numberOnDevice(tensor, tensor.scalar_type(), device_)
+        .expand(sizes_);
+  }
+  return tensor.sizes() == sizes_ ? tensor : tensor.expand(sizes_);
+}
+
+Elementwise::Elementwise(std::initializer_list<const at::Tensor*> promoted,
+                         std::initializer_list<const at::Tensor*> shaped) {
+  at::native::ResultTypeState state;
+  for (const at::Tensor* tensor : promoted) {
+    if (!tensor->defined()) continue;
+    state = at::native::update_result_type_state(*tensor, state);
+    sizes_ = at::infer_size_dimvector(sizes_, tensor->sizes());
+  }
+  for (const at::Tensor* tensor : shaped) {
+    sizes_ = at::infer_size_dimvector(sizes_, tensor->sizes());
+  }
+  dtype_ = at::native::result_type(state);
+}
+
+void Elementwise::prepare(Form form, at::Tensor& out, ResultType result,
+                          c10::DeviceIndex device) const {
+  if (form == Form::kFunctional) {
+    const at::ScalarType dtype =
+        result == ResultType::kBool ? at::kBool : dtype_;
+    out = aten::emptyContiguous(sizes_, dtype, device);
+    return;
+  }
+  if (result == ResultType::kCommon) {
+    TORCH_CHECK(at::canCast(dtype_, out.scalar_type()), "result type ", dtype_,
+                " can't be cast to the desired output type ",
+                out.scalar_type());
+  }
+  if (form == Form::kOut) {
+    at::native::resize_output(out, sizes_);
+    return;
+  }
+  TORCH_CHECK(out.sizes() == c10::IntArrayRef(sizes_), "output with shape ",
+              out.sizes(), " doesn't match the broadcast shape ",
+              c10::IntArrayRef(sizes_));
+}
+
+at::ScalarType sumType(at::ScalarType input,
+                       std::optional<at::ScalarType> dtype) {
+  if (dtype.has_value()) return *dtype;
+  return at::isIntegralType(input, /*includeBool=*/true) ? at::kLong : input;
+}
+
+at::Tensor castTo(const at::Tensor& tensor, at::ScalarType dtype) {
+  return tensor.scalar_type() == dtype ? tensor : tensor.to(dtype);
+}
+
+std::vector<at::Tensor> catOperands(const at::ITensorListRef& tensors,
+                                    at::ScalarType dtype) {
+  std::vector<at::Tensor> joined;
+  joined.reserve(tensors.size());
+  for (const at::Tensor& tensor : tensors) {
+    const bool legacy_empty = tensor.dim() == 1 && tensor.numel() == 0;
+    if (!legacy_empty) joined.push_back(castTo(tensor, dtype));
+  }
+  return joined;
+}
+
+}  // namespace dipu::adapter

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operands of elementwise operators.
+//
+// Note [Fast path]
+// Most calls of a training step have operands of one floating type, one device
+// and one shape, all contiguous. Nothing needs to be inferred then: the output
+// is like the first operand, so the wrapper skips torch's meta function, which
+// costs more than the call itself. Everything else (promotion, broadcasting,
+// strides, numbers in place of tensors, out arguments that are resized) goes
+// through the meta function, and operands are then brought to the common type
+// and shape here: on this device TensorIterator does not convert them.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Scalar.h>
+
+#include <array>
+#include <optional>
+
+#include "diopi_adapter/runtime/output.h"
+
+namespace dipu::adapter {
+
+// The type of an elementwise result: that of the operands, or bool.
+enum class ResultType { kCommon, kBool };
+
+// Index of the first device tensor's device. Throws when there is none, which
+// the dispatcher rules out.
+template <typename... Rest>
+c10::DeviceIndex deviceOf(const at::Tensor& first, const Rest&... rest) {
+  if (first.defined() && first.is_privateuseone()) return first.get_device();
+  if constexpr (sizeof...(rest) > 0) {
+    return deviceOf(rest...);
+  } else {
+    TORCH_INTERNAL_ASSERT(false, "no operand is on the device");
+  }
+}
+template <typename... Rest>
+c10::DeviceIndex deviceOf(const std::optional<at::Tensor>& first,
+                          const Rest&... rest) {
+  static const at::Tensor kNone;
+  return deviceOf(first.has_value() ? *first : kNone, rest...);
+}
+
+namespace fast {
+
+// Whether `tensor` is a contiguous device tensor of a type that needs no
+// promotion: a floating one, or any real one where the result is bool.
+inline bool isPlain(const at::Tensor& tensor, ResultType result) {
+  const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
+  const at::ScalarType type = impl->dtype().toScalarType();
+  return (at::isFloatingType(type) ||
+          (result == ResultType::kBool && !at::isComplexType(type))) &&
+         impl->is_contiguous() && tensor.is_privateuseone();
+}
+
+// Whether `other` has the type, device and shape of `first` and is contiguous.
+inline bool isAlike(const at::Tensor& first, const at::Tensor& other) {
+  const c10::TensorImpl* a = first.unsafeGetTensorImpl();
+  const c10::TensorImpl* b = other.unsafeGetTensorImpl();
+  return a == b || (a->dtype() == b->dtype() && a->device() == b->device() &&
+                    a->sizes() == b->sizes() && b->is_contiguous());
+}
+
+// Whether `mask` is a contiguous bool tensor of the device and shape of
+// `first`.
+inline bool isMask(const at::Tensor& first, const at::Tensor& mask) {
+  return mask.scalar_type() == at::kBool && mask.device() == first.device() &&
+         mask.sizes() == first.sizes() && mask.is_contiguous();
+}
+
+// Whether an operator can write its result straight into `out`.
+bool fitsOutput(const at::Tensor& out, const at::Tensor& first,
+                ResultType result);
+
+// Note [Fast path]; the operands follow the form and the output.
+template <typename... Rest>
+bool applies(Form form, const at::Tensor& out, ResultType result,
+             const at::Tensor& first, const Rest&... rest) {
+  if (!isPlain(first, result) || !(isAlike(first, rest) && ...)) return false;
+  if (form == Form::kFunctional) return true;
+  if (form == Form::kInplace) return result == ResultType::kCommon;
+  return fitsOutput(out, first, result) &&
+         (fitsOutput(out, rest, result) && ...);
+}
+
+// Makes the output of a call for which the fast path applies.
+inline void makeOutput(Form form, at::Tensor& out, ResultType result,
+                       const at::Tensor& first) {
+  if (form != Form::kFunctional) return;
+  out = aten::emptyContiguous(
+      first.sizes(),
+      result == ResultType::kBool ? at::kBool : first.scalar_type(),
+      first.get_device());
+}
+
+// Whether `number`, combined with a tensor of type `type`, leaves that type as
+// it is.
+bool keepsType(at::ScalarType type, const c10::Scalar& number);
+inline bool keepsType(at::ScalarType type,
+                      const std::optional<c10::Scalar>& number) {
+  return !number.has_value() || keepsType(type, *number);
+}
+
+}  // namespace fast
+
+// Whether `tensor` stands for a number: a real CPU tensor without dimensions,
+// which is what torch makes of a Python number.
+inline bool isNumber(const at::Tensor& tensor) {
+  return tensor.is_cpu() && tensor.dim() == 0 && !tensor.is_complex();
+}
+
+// The number that such a tensor holds.
+c10::Scalar numberOf(const at::Tensor& tensor);
+
+// Whether `number`, a tensor as isNumber tells, leaves the type of `tensor`
+// as it is.
+bool numberKeepsType(const at::Tensor& tensor, const at::Tensor& number);
+
+// Brings operands to one type, shape and device. Conversions are enqueued.
+class Operands {
+ public:
+  // `sizes` is borrowed.
+  Operands(at::ScalarType dtype, c10::IntArrayRef sizes,
+           c10::DeviceIndex device)
+      : dtype_(dtype), sizes_(sizes), device_(device) {}
+
+  // `tensor` converted, expanded, and moved if it is a number. Undefined
+  // tensors stay so.
+  at::Tensor operator()(const at::Tensor& tensor) const;
+  at::Tensor operator()(const std::optional<at::Tensor>& tensor) const {
+    return tensor.has_value() ? (*this)(*tensor) : at::Tensor();
+  }
+
+  // As above, but the type stays.
+  at::Tensor shaped(const at::Tensor& tensor) const;
+
+ private:
+  const at::ScalarType dtype_;
+  const c10::IntArrayRef sizes_;
+  const c10::DeviceIndex device_;
+};
+
+// Shape and type of an elementwise operator that torch has no meta function
+// for. Throws when the operands do not broadcast.
+class Elementwise {
+ public:
+  // `promoted`: operands that agree on a type. `shaped`: operands that only
+  // take part in the shape.
+  Elementwise(std::initializer_list<const at::Tensor*> promoted,
+              std::initializer_list<const at::Tensor*> shaped);
+
+  // The output: as Structured does, of the common type or bool.
+  void prepare(Form form, at::Tensor& out, ResultType result,
+               c10::DeviceIndex device) const;
+
+  at::ScalarType dtype() const { return dtype_; }
+  c10::IntArrayRef sizes() const { return sizes_; }
+
+ private:
+  at::DimVector sizes_;
+  at::ScalarType dtype_;
+};
+
+// Sums, products and the like of integers are int64 unless told otherwise.
+at::ScalarType sumType(at::ScalarType input,
+                       std::optional<at::ScalarType> dtype);
+
+// `tensor` as type `dtype`, which is itself when it has that type.
+at::Tensor castTo(const at::Tensor& tensor, at::ScalarType dtype);
+
+// What torch.cat joins: `tensors` without its legacy empty ones, as `dtype`.
+std::vector<at::Tensor> catOperands(const at::ITensorListRef& tensors,
+                                    at::ScalarType dtype);
+
+}  // namespace dipu::adapter

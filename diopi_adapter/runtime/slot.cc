@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diopi_adapter/runtime/slot.h"
+
+#include <algorithm>
+#include <string>
+
+namespace dipu::adapter {
+namespace {
+
+std::vector<SlotBase*>& registered() {
+  // Not destroyed: operators run until the process ends.
+  static auto* const all = new std::vector<SlotBase*>;
+  return *all;
+}
+
+bool nameLess(const SlotBase* slot, std::string_view name) {
+  return slot->name() < name;
+}
+
+}  // namespace
+
+const std::vector<SlotBase*>& slots() { return registered(); }
+
+SlotBase* findSlot(std::string_view name) {
+  const auto& all = registered();
+  const auto it = std::lower_bound(all.begin(), all.end(), name, nameLess);
+  return it != all.end() && (*it)->name() == name ? *it : nullptr;
+}
+
+namespace detail {
+
+void addSlot(SlotBase& slot) {
+  auto& all = registered();
+  const std::string_view name = slot.name();
+  const auto it = std::lower_bound(all.begin(), all.end(), name, nameLess);
+  if (it == all.end() || (*it)->name() != name) all.insert(it, &slot);
+}
+
+}  // namespace detail
+
+const c10::OperatorHandle& SlotBase::handle() {
+  const auto* known = handle_.load(std::memory_order_acquire);
+  if (known != nullptr) return *known;
+  const std::string_view full = name_;
+  const size_t dot = full.find('.');
+  const std::string name = "aten::" + std::string(full.substr(0, dot));
+  const std::string overload(
+      dot == std::string_view::npos ? "" : full.substr(dot + 1));
+  // Never freed; a race leaves one small object behind.
+  const auto* found = new c10::OperatorHandle(
+      c10::Dispatcher::singleton().findSchemaOrThrow(name.c_str(),
+                                                     overload.c_str()));
+  handle_.store(found, std::memory_order_release);
+  return *found;
+}
+
+void SlotBase::addNative() {
+  fallback::Counter* counter = native_.load(std::memory_order_acquire);
+  if (counter == nullptr) {
+    counter = &fallback::counter("native." + std::string(name_));
+    native_.store(counter, std::memory_order_release);
+  }
+  counter->add();
+}
+
+}  // namespace dipu::adapter
