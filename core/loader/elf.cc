@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/loader/elf.h"
+
+#include <elf.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace dipu::loader {
+namespace {
+
+#if defined(__x86_64__)
+constexpr uint16_t kHostMachine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr uint16_t kHostMachine = EM_AARCH64;
+#else
+#error "name this machine's ELF code here"
+#endif
+
+std::string machineName(uint16_t machine) {
+  switch (machine) {
+    case EM_X86_64:
+      return "x86-64";
+    case EM_AARCH64:
+      return "AArch64";
+    case EM_386:
+      return "32-bit x86";
+    case EM_RISCV:
+      return "RISC-V";
+    default:
+      return "ELF machine " + std::to_string(machine);
+  }
+}
+
+// Reads pieces of a file; every piece is checked against the file's length.
+class File {
+ public:
+  explicit File(const std::string& path)
+      : stream_(path, std::ios::binary | std::ios::ate) {
+    if (!stream_) throw std::runtime_error("the file cannot be read");
+    size_ = static_cast<uint64_t>(stream_.tellg());
+  }
+
+  uint64_t size() const { return size_; }
+
+  template <typename T>
+  std::vector<T> read(uint64_t offset, uint64_t count) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    if (!holds(offset, count, sizeof(T))) {
+      throw std::runtime_error("the file is truncated or damaged");
+    }
+    std::vector<T> values(count);
+    stream_.seekg(static_cast<std::streamoff>(offset));
+    stream_.read(reinterpret_cast<char*>(values.data()),
+                 static_cast<std::streamsize>(count * sizeof(T)));
+    if (!stream_) throw std::runtime_error("the file cannot be read");
+    return values;
+  }
+
+  bool holds(uint64_t offset, uint64_t count, uint64_t bytes = 1) const {
+    return offset <= size_ && count <= (size_ - offset) / bytes;
+  }
+
+ private:
+  std::ifstream stream_;
+  uint64_t size_ = 0;
+};
+
+Elf64_Ehdr readHeader(File& file) {
+  if (file.size() < SELFMAG ||
+      std::memcmp(file.read<char>(0, SELFMAG).data(), ELFMAG, SELFMAG) != 0) {
+    throw std::runtime_error("the file is not a shared object (no ELF header)");
+  }
+  const Elf64_Ehdr header = file.read<Elf64_Ehdr>(0, 1)[0];
+  const bool is_native = header.e_ident[EI_CLASS] == ELFCLASS64 &&
+                         header.e_ident[EI_DATA] == ELFDATA2LSB &&
+                         header.e_machine == kHostMachine;
+  if (!is_native) {
+    throw std::runtime_error("it was built for " +
+                             machineName(header.e_machine) +
+                             ", this machine is " + machineName(kHostMachine));
+  }
+  if (header.e_type != ET_DYN) {
+    throw std::runtime_error("the ELF file is not a shared object");
+  }
+  return header;
+}
+
+// A segment beyond the end would raise a signal when it is touched.
+void checkSegments(File& file, const Elf64_Ehdr& header) {
+  for (const auto& segment :
+       file.read<Elf64_Phdr>(header.e_phoff, header.e_phnum)) {
+    if (segment.p_type == PT_LOAD &&
+        !file.holds(segment.p_offset, segment.p_filesz)) {
+      throw std::runtime_error("the file is truncated or damaged");
+    }
+  }
+}
+
+std::string stringAt(const std::vector<char>& strings, uint64_t offset) {
+  if (offset >= strings.size()) return "";
+  const char* start = strings.data() + offset;
+  return std::string(start, strnlen(start, strings.size() - offset));
+}
+
+void readNeeded(File& file, const Elf64_Shdr& section,
+                const std::vector<char>& strings, ElfInfo& info) {
+  for (const auto& entry : file.read<Elf64_Dyn>(
+           section.sh_offset, section.sh_size / sizeof(Elf64_Dyn))) {
+    if (entry.d_tag == DT_NEEDED) {
+      info.needed.push_back(stringAt(strings, entry.d_un.d_val));
+    }
+  }
+}
+
+void readSymbols(File& file, const Elf64_Shdr& section,
+                 const std::vector<char>& strings, ElfInfo& info) {
+  for (const auto& symbol : file.read<Elf64_Sym>(
+           section.sh_offset, section.sh_size / sizeof(Elf64_Sym))) {
+    if (symbol.st_name == 0) continue;
+    auto& list = symbol.st_shndx == SHN_UNDEF ? info.undefined : info.exported;
+    list.push_back(stringAt(strings, symbol.st_name));
+  }
+}
+
+}  // namespace
+
+ElfInfo readElf(const std::string& path) {
+  File file(path);
+  const Elf64_Ehdr header = readHeader(file);
+  checkSegments(file, header);
+  ElfInfo info;
+  // A file without section headers is legal; it just tells less.
+  const auto sections = file.read<Elf64_Shdr>(header.e_shoff, header.e_shnum);
+  for (const auto& section : sections) {
+    const bool is_dynamic = section.sh_type == SHT_DYNAMIC;
+    if (!is_dynamic && section.sh_type != SHT_DYNSYM) continue;
+    if (section.sh_link >= sections.size()) {
+      throw std::runtime_error("the file is truncated or damaged");
+    }
+    const Elf64_Shdr& linked = sections[section.sh_link];
+    const auto strings = file.read<char>(linked.sh_offset, linked.sh_size);
+    (is_dynamic ? readNeeded : readSymbols)(file, section, strings, info);
+  }
+  return info;
+}
+
+}  // namespace dipu::loader

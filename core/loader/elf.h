@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads what the loader must know about a shared object before it is opened:
+// opening a damaged or foreign file can end the process or explains nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace dipu::loader {
+
+struct ElfInfo {
+  std::vector<std::string> needed;     // SONAMEs, in the file's order
+  std::vector<std::string> exported;   // defined dynamic symbols
+  std::vector<std::string> undefined;  // dynamic symbols it takes from others
+};
+
+// Reads the file at `path`. Throws std::runtime_error with the reason, without
+// the path, when it is not a complete shared object for this machine.
+ElfInfo readElf(const std::string& path);
+
+}  // namespace dipu::loader

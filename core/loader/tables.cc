@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/loader/tables.h"
+
+#include <cstddef>
+#include <cstring>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dipu::loader {
+namespace {
+
+constexpr size_t kMaxNameLength = 32;
+
+// Every table begins like this.
+struct TableHead {
+  size_t struct_size;
+  uint32_t version;
+};
+
+TableHead headOf(const void* table) {
+  TableHead head;
+  std::memcpy(&head, table, sizeof(head));
+  return head;
+}
+
+// A required slot of a table.
+struct Slot {
+  const char* name;
+  size_t offset;
+};
+
+#define DIPU_SLOT(type, field) \
+  Slot { #field, offsetof(type, field) }
+
+constexpr Slot kDeviceSlots[] = {
+    DIPU_SLOT(dipu_device_api, get_count),
+    DIPU_SLOT(dipu_device_api, set_current),
+    DIPU_SLOT(dipu_device_api, get_current),
+    DIPU_SLOT(dipu_device_api, synchronize),
+    DIPU_SLOT(dipu_device_api, get_properties),
+};
+constexpr Slot kMemorySlots[] = {
+    DIPU_SLOT(dipu_memory_api, allocate),
+    DIPU_SLOT(dipu_memory_api, deallocate),
+    DIPU_SLOT(dipu_memory_api, get_info),
+    DIPU_SLOT(dipu_memory_api, host_allocate),
+    DIPU_SLOT(dipu_memory_api, host_deallocate),
+    DIPU_SLOT(dipu_memory_api, copy),
+    DIPU_SLOT(dipu_memory_api, copy_async),
+    DIPU_SLOT(dipu_memory_api, set_async),
+};
+constexpr Slot kStreamSlots[] = {
+    DIPU_SLOT(dipu_stream_api, create),
+    DIPU_SLOT(dipu_stream_api, destroy),
+    DIPU_SLOT(dipu_stream_api, get_default),
+    DIPU_SLOT(dipu_stream_api, query),
+    DIPU_SLOT(dipu_stream_api, synchronize),
+    DIPU_SLOT(dipu_stream_api, wait_event),
+};
+constexpr Slot kEventSlots[] = {
+    DIPU_SLOT(dipu_event_api, create),      DIPU_SLOT(dipu_event_api, destroy),
+    DIPU_SLOT(dipu_event_api, record),      DIPU_SLOT(dipu_event_api, query),
+    DIPU_SLOT(dipu_event_api, synchronize), DIPU_SLOT(dipu_event_api, elapsed),
+};
+constexpr Slot kOperatorsSlots[] = {
+    DIPU_SLOT(dipu_operators_api, library),
+};
+
+// Returns the first slot that `table` does not fill; null when none.
+template <size_t kCount>
+const char* missingSlot(const void* table, const Slot (&slots)[kCount]) {
+  const size_t size = headOf(table).struct_size;
+  for (const Slot& slot : slots) {
+    if (size < slot.offset + sizeof(void*)) return slot.name;
+    void* value;
+    std::memcpy(&value, static_cast<const char*>(table) + slot.offset,
+                sizeof(value));
+    if (value == nullptr) return slot.name;
+  }
+  return nullptr;
+}
+
+template <size_t kCount>
+std::string checkSlots(const std::string& name, const void* table,
+                       const Slot (&slots)[kCount]) {
+  const char* missing = missingSlot(table, slots);
+  if (missing == nullptr) return "";
+  return "the required slot " + name + "." + missing +
+         " is NULL or lies beyond struct_size";
+}
+
+template <size_t kCount>
+std::string checkRequired(const std::string& name, const void* table,
+                          uint32_t host_version, const Slot (&slots)[kCount]) {
+  if (table == nullptr) return "the required table '" + name + "' is NULL";
+  const TableHead head = headOf(table);
+  if (head.struct_size < sizeof(TableHead)) {
+    return "the table '" + name + "' has struct_size " +
+           std::to_string(head.struct_size) +
+           ", too small to be one; set it to sizeof(dipu_" + name + "_api)";
+  }
+  if (DIPU_VERSION_MAJOR(head.version) != DIPU_VERSION_MAJOR(host_version)) {
+    return "the table '" + name + "' has version " + versionText(head.version) +
+           ", this host has " + versionText(host_version) +
+           ". Install releases of torch_dipu and of the vendor's package that "
+           "belong together";
+  }
+  return checkSlots(name, table, slots);
+}
+
+std::string checkName(const char* name) {
+  if (name == nullptr) return "the vendor's name is NULL";
+  const std::string_view text(name, strnlen(name, kMaxNameLength + 1));
+  constexpr char kLetters[] = "abcdefghijklmnopqrstuvwxyz_";
+  if (text.empty() || text.size() > kMaxNameLength ||
+      text.find_first_not_of(kLetters) != std::string_view::npos) {
+    return "the vendor's name '" + std::string(text) +
+           "' is not made of 1 to 32 letters a-z and '_'";
+  }
+  return "";
+}
+
+std::string checkHead(const dipu_vendor& vendor) {
+  constexpr size_t kLeast = offsetof(dipu_vendor, operators);
+  if (vendor.struct_size < kLeast) {
+    return "its dipu_vendor has struct_size " +
+           std::to_string(vendor.struct_size) + ", at least " +
+           std::to_string(kLeast) +
+           " are needed; set it to sizeof(dipu_vendor)";
+  }
+  if (DIPU_VERSION_MAJOR(vendor.abi_version) !=
+      DIPU_VERSION_MAJOR(DIPU_ABI_VERSION)) {
+    return "it was built for version " + versionText(vendor.abi_version) +
+           " of the vendor contract, this host has " +
+           versionText(DIPU_ABI_VERSION) +
+           ". Install releases of torch_dipu and of the vendor's package that "
+           "belong together";
+  }
+  std::string problem = checkName(vendor.name);
+  if (!problem.empty()) return problem;
+  if (vendor.display_name == nullptr) return "its display_name is NULL";
+  if (vendor.version == nullptr) return "its version is NULL";
+  if (vendor.sdk_version == nullptr) return "its sdk_version is NULL";
+  if (vendor.initialize == nullptr) return "its initialize is NULL";
+  return "";
+}
+
+}  // namespace
+
+std::string versionText(uint32_t version) {
+  return std::to_string(DIPU_VERSION_MAJOR(version)) + "." +
+         std::to_string(DIPU_VERSION_MINOR(version));
+}
+
+std::string checkVendor(const dipu_vendor& vendor) {
+  std::string problem = checkHead(vendor);
+  if (!problem.empty()) return problem;
+  problem = checkRequired("device", vendor.device, DIPU_DEVICE_API_VERSION,
+                          kDeviceSlots);
+  if (!problem.empty()) return problem;
+  problem = checkRequired("memory", vendor.memory, DIPU_MEMORY_API_VERSION,
+                          kMemorySlots);
+  if (!problem.empty()) return problem;
+  problem = checkRequired("stream", vendor.stream, DIPU_STREAM_API_VERSION,
+                          kStreamSlots);
+  if (!problem.empty()) return problem;
+  problem =
+      checkRequired("event", vendor.event, DIPU_EVENT_API_VERSION, kEventSlots);
+  if (!problem.empty()) return problem;
+  std::vector<std::string> notes;
+  if (DIPU_HAS(&vendor, operators) &&
+      isUsable("operators", vendor.operators, DIPU_OPERATORS_API_VERSION,
+               notes)) {
+    return checkSlots("operators", vendor.operators, kOperatorsSlots);
+  }
+  return "";
+}
+
+bool isUsable(const char* name, const void* table, uint32_t host_version,
+              std::vector<std::string>& notes) {
+  if (table == nullptr) return false;
+  const TableHead head = headOf(table);
+  const bool is_provisional = DIPU_VERSION_MAJOR(host_version) == 0;
+  const bool fits = is_provisional ? head.version == host_version
+                                   : DIPU_VERSION_MAJOR(head.version) ==
+                                         DIPU_VERSION_MAJOR(host_version);
+  if (fits && head.struct_size >= sizeof(TableHead)) return true;
+  notes.push_back("the table '" + std::string(name) + "' of version " +
+                  versionText(head.version) +
+                  " is left out, this host has version " +
+                  versionText(host_version));
+  return false;
+}
+
+}  // namespace dipu::loader

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdexcept>
+
+#include "core/abi/vendor_api.h"
+
+const dipu_vendor* dipu_vendor_query(uint32_t) {
+  throw std::runtime_error("not expected here");
+}
