@@ -16,6 +16,9 @@ namespace dipu::runtime {
 
 inline constexpr c10::DeviceType kDeviceType = c10::DeviceType::PrivateUse1;
 
+// Devices beyond this number are left alone.
+inline constexpr int kMaxDevices = 64;
+
 // Usable devices. 0 without a vendor or when its SDK failed; see
 // initializationError(). Counted once per process, creates no context, and in
 // a forked child still tells the parent's number.

@@ -11,9 +11,11 @@
 // All functions may be called from any thread.
 #pragma once
 
+#include <atomic>
 #include <string>
 
 #include "core/abi/vendor_api.h"
+#include "core/loader/loader.h"
 
 namespace dipu::runtime {
 
@@ -22,21 +24,20 @@ namespace dipu::runtime {
 // same path again does nothing. Blocks.
 void loadVendor(const std::string& plugin_path);
 
-// Serves the process from `vendor`, a validated table that lives as long as
-// the process. `origin` names where it comes from in messages. For vendors
-// that are linked into the program; throws as loadVendor does.
+// Serves the process from a vendor that is linked into the program. `vendor`
+// lives as long as the process; `origin` stands for the path in messages.
+// Checks and throws as loadVendor does.
 void adoptVendor(const dipu_vendor* vendor, const std::string& origin);
 
 // Whether a vendor is loaded. Does not initialise it.
 bool isLoaded() noexcept;
 
-// The loaded vendor's table, for its names and optional tables. Throws when
-// there is none. Call ensureInitialized before calling into its tables.
-const dipu_vendor& vendor();
+// The loaded library, for its path and optional tables. Throws when there is
+// none. Call ensureInitialized before calling into its tables.
+const loader::Library& vendorLibrary();
 
-// Path of the loaded library, or the origin given to adoptVendor; "" when no
-// vendor is loaded.
-std::string vendorOrigin();
+// The loaded vendor's table. Throws when there is none.
+inline const dipu_vendor& vendor() { return vendorLibrary().vendor(); }
 
 // Initialises the vendor on the first call. Returns false, and keeps the
 // reason, when there is no vendor, when it has no usable SDK, or in a forked
@@ -57,22 +58,24 @@ std::string deviceLabel(int32_t device);
 
 namespace detail {
 
-// The tables of the initialised vendor; all null before that and in a forked
-// child, so that one comparison covers every reason not to call them.
+// The required tables of an initialised vendor.
 struct Tables {
   const dipu_device_api* device;
   const dipu_memory_api* memory;
   const dipu_stream_api* stream;
   const dipu_event_api* event;
 };
-extern Tables g_tables;
+
+// Null before the vendor is initialised and again in a forked child, so that
+// one comparison covers every reason not to call the vendor.
+extern std::atomic<const Tables*> g_tables;
 
 // Initialises, or throws why it cannot.
 const Tables& initializedTables();
 
 inline const Tables& tables() {
-  return __builtin_expect(g_tables.event != nullptr, 1) ? g_tables
-                                                        : initializedTables();
+  const Tables* tables = g_tables.load(std::memory_order_acquire);
+  return __builtin_expect(tables != nullptr, 1) ? *tables : initializedTables();
 }
 
 }  // namespace detail

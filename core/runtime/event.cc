@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/event.h"
+
+#include <c10/util/Exception.h>
+
+#include <array>
+#include <mutex>
+#include <vector>
+
+#include "core/runtime/device.h"
+#include "core/runtime/error.h"
+#include "core/runtime/stream.h"
+#include "core/runtime/vendor_state.h"
+
+namespace dipu::runtime {
+namespace {
+
+// Idle events of one device and kind.
+struct EventPool {
+  std::mutex mutex;
+  std::vector<EventRecord*> idle;  // guarded by mutex
+};
+
+EventPool& poolOf(c10::DeviceIndex device, bool timing) {
+  static auto* const pools = new std::array<EventPool, 2 * kMaxDevices>;
+  return (*pools)[2 * device + (timing ? 1 : 0)];
+}
+
+}  // namespace
+
+void releaseEvent(EventRecord* event) noexcept {
+  // A forked child must not take a lock that another thread of the parent may
+  // have held; it cannot use the event anyway.
+  if (event == nullptr || inBadFork()) return;
+  EventPool& pool = poolOf(event->device, event->timing);
+  const std::lock_guard<std::mutex> lock(pool.mutex);
+  pool.idle.push_back(event);
+}
+
+PooledEvent acquireEvent(c10::DeviceIndex device, bool timing) {
+  checkDeviceIndex(device);
+  EventPool& pool = poolOf(device, timing);
+  {
+    const std::lock_guard<std::mutex> lock(pool.mutex);
+    if (!pool.idle.empty()) {
+      PooledEvent event(pool.idle.back());
+      pool.idle.pop_back();
+      return event;
+    }
+  }
+  dipu_event* handle = nullptr;
+  check(eventApi().create(device, timing ? DIPU_EVENT_TIMING : 0, &handle),
+        device);
+  detail::markUsed(device);
+  return PooledEvent(new EventRecord{handle, device, timing});
+}
+
+void recordEvent(EventRecord& event, const StreamRecord& stream) {
+  check(eventApi().record(event.handle, stream.handle), stream.device);
+}
+
+void waitEvent(const StreamRecord& stream, const EventRecord& event) {
+  check(streamApi().wait_event(stream.handle, event.handle), stream.device);
+}
+
+bool queryEvent(const EventRecord& event) {
+  int32_t done = 0;
+  check(eventApi().query(event.handle, &done), event.device);
+  return done != 0;
+}
+
+void synchronizeEvent(const EventRecord& event) {
+  check(eventApi().synchronize(event.handle), event.device);
+}
+
+double elapsedMs(const EventRecord& start, const EventRecord& end) {
+  double ms = 0;
+  check(eventApi().elapsed(start.handle, end.handle, &ms), start.device);
+  return ms;
+}
+
+}  // namespace dipu::runtime

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/vendor.h"
+
+#include <c10/util/Exception.h>
+#include <c10/util/StringUtil.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "core/runtime/device.h"
+#include "core/runtime/error.h"
+#include "core/runtime/host_services.h"
+#include "core/runtime/vendor_state.h"
+
+namespace dipu::runtime {
+namespace {
+
+constexpr char kNoVendor[] =
+    "no vendor is loaded; install torch_dipu_<vendor> and set DIPU_DEVICE";
+constexpr char kBadFork[] =
+    "a device cannot be used in a forked child; start the process with the "
+    "multiprocessing start method 'spawn'";
+
+enum class Phase { kEmpty, kLoaded, kReady, kFailed };
+
+// Everything but the atomics is guarded by `mutex`. A forked child must not
+// take it: another thread of the parent may have held it.
+struct State {
+  std::mutex mutex;
+  std::atomic<Phase> phase{Phase::kEmpty};
+  std::atomic<const loader::Library*> library{nullptr};
+  std::atomic<c10::DeviceIndex> device_count{0};
+  std::atomic<bool> bad_fork{false};
+  std::string failure;
+  detail::Tables tables{};
+};
+
+// Never destroyed: tensors may be freed after static objects are gone.
+State& state() {
+  static auto* const instance = new State;
+  return *instance;
+}
+
+void onForkInChild() {
+  state().bad_fork.store(true);
+  detail::g_tables.store(nullptr);
+  // Forget what this thread cached, so that its hot paths ask again.
+  detail::t_state = {-1, nullptr};
+}
+
+// Calls the vendor for the first time. Returns why it cannot serve, or "".
+std::string start(State& s) {
+  const loader::Library& library = *s.library.load();
+  const dipu_vendor& v = library.vendor();
+  const std::string name =
+      c10::str("vendor ", v.name, " (", library.path(), ")");
+  if (dipu_error* error = v.initialize(&hostServices())) {
+    const std::string text = error->message;
+    error->release(error);
+    return c10::str(name, " could not start: ", text);
+  }
+  int32_t count = 0;
+  if (dipu_error* error = v.device->get_count(&count)) {
+    const std::string text = error->message;
+    error->release(error);
+    return c10::str(name, " could not count its devices: ", text);
+  }
+  if (count <= 0) return c10::str(name, " found no device");
+  s.device_count.store(
+      static_cast<c10::DeviceIndex>(std::min(count, kMaxDevices)));
+  return "";
+}
+
+// Requires s.mutex and phase kLoaded.
+void initialize(State& s) {
+  s.failure = start(s);
+  if (!s.failure.empty()) {
+    s.phase.store(Phase::kFailed);
+    return;
+  }
+  const dipu_vendor& v = s.library.load()->vendor();
+  s.tables = {v.device, v.memory, v.stream, v.event};
+  pthread_atfork(nullptr, nullptr, &onForkInChild);
+  s.phase.store(Phase::kReady);
+  detail::g_tables.store(&s.tables, std::memory_order_release);
+}
+
+// Makes `library` the vendor of the process.
+void install(loader::Library library) {
+  State& s = state();
+  const std::lock_guard<std::mutex> lock(s.mutex);
+  if (const loader::Library* current = s.library.load()) {
+    if (&current->vendor() == &library.vendor()) return;
+    TORCH_CHECK(false, "vendor ", library.vendor().name, " (", library.path(),
+                ") cannot be loaded: this process already uses vendor ",
+                current->vendor().name, " (", current->path(),
+                "); choose one with DIPU_DEVICE and start anew");
+  }
+  s.library.store(new loader::Library(std::move(library)));
+  s.phase.store(Phase::kLoaded);
+}
+
+}  // namespace
+
+namespace detail {
+
+std::atomic<const Tables*> g_tables{nullptr};
+
+const Tables& initializedTables() {
+  ensureInitialized();
+  return *g_tables.load(std::memory_order_acquire);
+}
+
+c10::DeviceIndex countedDevices() noexcept {
+  return state().device_count.load(std::memory_order_relaxed);
+}
+
+}  // namespace detail
+
+void loadVendor(const std::string& plugin_path) {
+  try {
+    install(loader::Library::open(plugin_path));
+  } catch (const loader::LoadError& error) {
+    TORCH_CHECK(false, error.what());
+  }
+}
+
+void adoptVendor(const dipu_vendor* vendor, const std::string& origin) {
+  try {
+    install(loader::Library::adopt(vendor, origin));
+  } catch (const loader::LoadError& error) {
+    TORCH_CHECK(false, error.what());
+  }
+}
+
+bool isLoaded() noexcept { return state().library.load() != nullptr; }
+
+const loader::Library& vendorLibrary() {
+  const loader::Library* library = state().library.load();
+  TORCH_CHECK(library != nullptr, kNoVendor);
+  return *library;
+}
+
+bool tryInitialize() noexcept {
+  State& s = state();
+  if (s.bad_fork.load()) return false;
+  if (s.phase.load() == Phase::kLoaded) {
+    const std::lock_guard<std::mutex> lock(s.mutex);
+    if (s.phase.load() == Phase::kLoaded) initialize(s);
+  }
+  return s.phase.load() == Phase::kReady;
+}
+
+void ensureInitialized() {
+  if (!tryInitialize()) TORCH_CHECK(false, initializationError());
+}
+
+bool isInitialized() noexcept {
+  return detail::g_tables.load(std::memory_order_relaxed) != nullptr;
+}
+
+std::string initializationError() {
+  State& s = state();
+  if (s.bad_fork.load()) return kBadFork;
+  const std::lock_guard<std::mutex> lock(s.mutex);
+  return s.phase.load() == Phase::kEmpty ? kNoVendor : s.failure;
+}
+
+std::string deviceLabel(int32_t device) {
+  const loader::Library* library = state().library.load();
+  const std::string name = library == nullptr ? "dipu" : library->vendor().name;
+  return device < 0 ? name : c10::str(name, ":", device);
+}
+
+bool inBadFork() noexcept {
+  return state().bad_fork.load(std::memory_order_relaxed);
+}
+
+c10::DeviceIndex deviceCount() noexcept {
+  tryInitialize();
+  return detail::countedDevices();
+}
+
+}  // namespace dipu::runtime
