@@ -38,7 +38,7 @@ def problems_in(name: str, text: str) -> list[str]:
                 f"{name}:{line}: {match[1]} pulls in all of torch; include the "
                 "headers of what is used, such as ATen/ops/add.h"
             )
-    if re.search(r"[ \t]+$", text, re.MULTILINE) and path.suffix != ".md":
+    if needs_license(path) and re.search(r"[ \t]+$", text, re.MULTILINE):
         found.append(f"{name}: trailing white space")
     return found
 
