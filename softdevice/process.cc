@@ -15,8 +15,12 @@ namespace dipu::softdevice {
 namespace {
 
 void onExit() {
-  process_flags.state.store(ProcessState::kExiting, std::memory_order_seq_cst);
-  waitForRunningTasks();
+  // A forked child has no workers to wait for.
+  ProcessState expected = ProcessState::kRunning;
+  if (process_flags.state.compare_exchange_strong(expected,
+                                                  ProcessState::kExiting)) {
+    waitForRunningTasks();
+  }
 }
 
 void onForkInChild() {

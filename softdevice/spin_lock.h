@@ -43,7 +43,7 @@ bool pollFor(int64_t spin_us, const Done& done) {
   if (spin_us <= 0) return false;
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
-  const auto polite = start + std::chrono::microseconds(20);
+  const auto polite = start + std::chrono::microseconds(3);
   const auto end = start + std::chrono::microseconds(spin_us);
   for (int polls = 1;; ++polls) {
     for (int pause = 0; pause < 8; ++pause) cpuRelax();
