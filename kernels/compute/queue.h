@@ -37,10 +37,16 @@ class Queue {
   // Enqueues a copy of `work`; work() runs on the stream's worker.
   template <typename Work>
   bool launch(const Work& work) const {
+    return launchPrefix(work, sizeof(Work));
+  }
+
+  // As launch, for a work whose last `sizeof(Work) - bytes` bytes are unused.
+  template <typename Work>
+  bool launchPrefix(const Work& work, std::size_t bytes) const {
     static_assert(std::is_trivially_copyable_v<Work>,
                   "a kernel captures plain values: addresses, sizes, scalars");
     auto run = [](void* payload) { (*static_cast<Work*>(payload))(); };
-    return soft_launch(stream_, run, &work, sizeof(Work)) == SOFT_OK;
+    return soft_launch(stream_, run, &work, bytes) == SOFT_OK;
   }
 
  private:
