@@ -15,6 +15,7 @@ void registerResize(torch::Library& library);
 void registerCopy(torch::Library& library);
 void registerScalar(torch::Library& library);
 void registerRandom(torch::Library& library);
+void registerSampling(torch::Library& library);
 void registerConvolution(torch::Library& library);
 void registerOptimizers(torch::Library& library);
 

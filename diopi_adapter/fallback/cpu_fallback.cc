@@ -85,11 +85,11 @@ class FallbackCall {
         arguments_(torch::jit::last(*stack, schema_.arguments().size()).vec()) {
   }
 
-  void run() {
+  void run(std::string_view reason) {
     checkKernel();
     findDevice();
     const runtime::DeviceScope scope(device_);
-    countFallback(schema_.operator_name());
+    countFallback(schema_.operator_name(), reason);
     moveArguments();
     callCpu();
     writeBack();
@@ -227,8 +227,13 @@ class FallbackCall {
 
 }  // namespace
 
-void cpuFallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  FallbackCall(op, stack).run();
+void cpuFallback(const c10::OperatorHandle& op, torch::jit::Stack* stack,
+                 std::string_view reason) {
+  FallbackCall(op, stack).run(reason);
+}
+
+void cpuFallbackBoxed(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  cpuFallback(op, stack, {});
 }
 
 void refuseLayout(const c10::OperatorHandle& op, torch::jit::Stack*) {

@@ -20,12 +20,20 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
+#include <string_view>
+
 namespace dipu::fallback {
 
 // Runs `op` on the CPU. Throws c10::NotImplementedError, naming the operator,
 // when the CPU has no kernel either, when arguments or results are tensors that
 // the device cannot hold, or when falling back is forbidden.
-void cpuFallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+// `reason` is for the user, see countFallback; may be empty.
+void cpuFallback(const c10::OperatorHandle& op, torch::jit::Stack* stack,
+                 std::string_view reason);
+
+// As above without a particular reason: the boxed kernel of operators that
+// nothing else is registered for.
+void cpuFallbackBoxed(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
 // Says, for `op` on sparse, quantized or nested tensors, that the device has no
 // such tensors and what to do. Always throws c10::NotImplementedError.

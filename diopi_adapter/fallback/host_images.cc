@@ -88,6 +88,17 @@ void HostImages::fetch() {
   }
 }
 
+void HostImages::store(const at::Tensor& tensor) const {
+  const Image& image = images_[by_device_.at(tensor.unsafeGetTensorImpl())];
+  const Range& range = ranges_[image.range];
+  const c10::DeviceIndex device = tensor.device().index();
+  auto* target =
+      static_cast<char*>(tensor.storage().mutable_data()) + range.begin;
+  runtime::copyAsync(target, device, range.host.data(), DIPU_HOST,
+                     range.end - range.begin,
+                     runtime::currentStreamHandle(device));
+}
+
 at::Tensor HostImages::makeHost(const at::Tensor& device,
                                 const Range& range) const {
   at::Tensor host = at::detail::make_tensor<c10::TensorImpl>(

@@ -28,6 +28,10 @@ class HostImages {
   // Copies everything that was added.
   void fetch();
 
+  // Copies the range of the storage that was fetched for `tensor` back to the
+  // device, with whatever has been written to its images. Enqueues.
+  void store(const at::Tensor& tensor) const;
+
   // The CPU tensor for a tensor that was added; always the same object.
   const at::Tensor& hostOf(const at::Tensor& tensor) const;
 

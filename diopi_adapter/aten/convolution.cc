@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Convolution. aten::convolution reaches these two operators for the device;
+// the CPU has no kernel for them, so what the operator library does not cover
+// is computed by the CPU's own convolution.
+#include <ATen/native/ConvUtils.h>
+#include <ATen/ops/convolution.h>
+#include <ATen/ops/convolution_backward.h>
+
+#include "diopi_adapter/aten/empty.h"
+#include "diopi_adapter/aten/kernels.h"
+#include "diopi_adapter/aten/native_call.h"
+#include "diopi_adapter/runtime/handles.h"
+
+namespace dipu::aten {
+namespace {
+
+using adapter::CallContext;
+using adapter::In;
+using adapter::noteRefusal;
+using adapter::Out;
+using adapter::sizeArray;
+using adapter::symbols;
+
+constexpr char kForward[] = "convolution_overrideable";
+constexpr char kBackward[] = "convolution_backward_overrideable";
+
+using Gradients = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
+using Mask = std::array<bool, 3>;
+
+// The attributes of a convolution, for any number of dimensions.
+struct Attributes {
+  at::IntArrayRef stride;
+  at::IntArrayRef padding;
+  at::IntArrayRef dilation;
+  bool transposed;
+  at::IntArrayRef output_padding;
+  int64_t groups;
+};
+
+// Whether DIOPI's two-dimensional functions can express it.
+bool isPlain2d(const at::Tensor& input, const Attributes& attributes) {
+  if (attributes.transposed) {
+    return noteRefusal("transposed convolution has no native kernel yet");
+  }
+  if (input.dim() != 4) {
+    return noteRefusal("only two-dimensional convolution is native");
+  }
+  return true;
+}
+
+at::Tensor newOutput(const at::Tensor& like, at::IntArrayRef sizes,
+                     c10::MemoryFormat format) {
+  at::Tensor out =
+      emptyContiguous(sizes, like.scalar_type(), like.device().index());
+  out.unsafeGetTensorImpl()->empty_tensor_restride(format);
+  return out;
+}
+
+// The layout that input and weight ask for: channels-last if one of them is.
+c10::MemoryFormat formatOf(const at::Tensor& input, const at::Tensor& weight) {
+  return input.suggest_memory_format() == c10::MemoryFormat::ChannelsLast ||
+                 weight.suggest_memory_format() ==
+                     c10::MemoryFormat::ChannelsLast
+             ? c10::MemoryFormat::ChannelsLast
+             : c10::MemoryFormat::Contiguous;
+}
+
+// Undefined when the library does not cover the case.
+at::Tensor forwardNatively(const at::Tensor& input, const at::Tensor& weight,
+                           const std::optional<at::Tensor>& bias,
+                           const Attributes& attributes,
+                           c10::MemoryFormat format) {
+  const auto function = symbols().diopiConvolution2d;
+  if (function == nullptr) {
+    noteRefusal("the vendor's operator library lacks diopiConvolution2d");
+    return {};
+  }
+  at::Tensor out = newOutput(
+      input,
+      at::native::conv_output_size(input.sizes(), weight.sizes(),
+                                   attributes.padding, attributes.stride,
+                                   attributes.dilation),
+      format);
+  CallContext context(input.device().index());
+  const diopiError_t status = function(
+      context, Out(out), In(input.contiguous(format)),
+      In(weight.contiguous(format)), In(bias), sizeArray(attributes.stride),
+      sizeArray(attributes.padding), sizeArray(attributes.dilation),
+      attributes.groups);
+  if (!context.accept(status, kForward, {&input, &weight})) return {};
+  fallback::countNative(kForward);
+  return out;
+}
+
+at::Tensor toCpu(const at::Tensor& tensor) { return tensor.to(c10::kCPU); }
+
+std::optional<at::Tensor> toCpu(const std::optional<at::Tensor>& tensor) {
+  return tensor && tensor->defined() ? std::optional(toCpu(*tensor))
+                                     : std::nullopt;
+}
+
+at::Tensor forwardOnCpu(const at::Tensor& input, const at::Tensor& weight,
+                        const std::optional<at::Tensor>& bias,
+                        const Attributes& attributes) {
+  fallback::countFallback(kForward, adapter::refusalReason());
+  return at::convolution(toCpu(input), toCpu(weight), toCpu(bias),
+                         attributes.stride, attributes.padding,
+                         attributes.dilation, attributes.transposed,
+                         attributes.output_padding, attributes.groups)
+      .to(input.device());
+}
+
+at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
+                       const std::optional<at::Tensor>& bias,
+                       at::IntArrayRef stride, at::IntArrayRef padding,
+                       at::IntArrayRef dilation, bool transposed,
+                       at::IntArrayRef output_padding, int64_t groups) {
+  const Attributes attributes{stride,     padding,        dilation,
+                              transposed, output_padding, groups};
+  if (isPlain2d(input, attributes)) {
+    const c10::MemoryFormat wanted = formatOf(input, weight);
+    at::Tensor out =
+        forwardNatively(input, weight, bias, attributes, wanted);
+    if (!out.defined() && wanted != c10::MemoryFormat::Contiguous) {
+      out = forwardNatively(input, weight, bias, attributes,
+                            c10::MemoryFormat::Contiguous);
+    }
+    if (out.defined()) return out;
+  }
+  return forwardOnCpu(input, weight, bias, attributes);
+}
+
+// An output of the backward function, undefined where it is not wanted.
+at::Tensor gradientFor(bool wanted, const at::Tensor& like,
+                       at::IntArrayRef sizes, c10::MemoryFormat format) {
+  return wanted ? newOutput(like, sizes, format) : at::Tensor();
+}
+
+bool backwardNatively(const at::Tensor& grad_output, const at::Tensor& input,
+                      const at::Tensor& weight, const Attributes& attributes,
+                      Mask mask, c10::MemoryFormat format,
+                      Gradients& gradients) {
+  const auto function = symbols().diopiConvolution2dBackward;
+  if (function == nullptr) {
+    return noteRefusal(
+        "the vendor's operator library lacks diopiConvolution2dBackward");
+  }
+  auto& [grad_input, grad_weight, grad_bias] = gradients;
+  const int64_t channels = weight.size(0);
+  grad_input = gradientFor(mask[0], input, input.sizes(), format);
+  grad_weight = gradientFor(mask[1], weight, weight.sizes(), format);
+  grad_bias = mask[2] ? emptyContiguous({channels}, weight.scalar_type(),
+                                        weight.device().index())
+                      : at::Tensor();
+  diopiSize_t bias_sizes{&channels, 1};
+  CallContext context(input.device().index());
+  const diopiError_t status = function(
+      context, Out(grad_input), Out(grad_weight), Out(grad_bias),
+      In(grad_output.contiguous(format)), In(input.contiguous(format)),
+      In(weight.contiguous(format)), mask[2] ? &bias_sizes : nullptr,
+      sizeArray(attributes.stride), sizeArray(attributes.padding),
+      sizeArray(attributes.dilation), attributes.groups);
+  if (!context.accept(status, kBackward, {&grad_output, &input, &weight})) {
+    return false;
+  }
+  fallback::countNative(kBackward);
+  return true;
+}
+
+Gradients backwardOnCpu(const at::Tensor& grad_output, const at::Tensor& input,
+                        const at::Tensor& weight, const Attributes& attributes,
+                        Mask mask) {
+  fallback::countFallback(kBackward, adapter::refusalReason());
+  const int64_t channels =
+      attributes.transposed ? weight.size(1) * attributes.groups
+                            : weight.size(0);
+  auto [grad_input, grad_weight, grad_bias] = at::convolution_backward(
+      toCpu(grad_output), toCpu(input), toCpu(weight),
+      at::OptionalIntArrayRef(channels), attributes.stride, attributes.padding,
+      attributes.dilation, attributes.transposed, attributes.output_padding,
+      attributes.groups, mask);
+  const auto back = [&input](const at::Tensor& tensor) {
+    return tensor.defined() ? tensor.to(input.device()) : tensor;
+  };
+  return {back(grad_input), back(grad_weight), back(grad_bias)};
+}
+
+Gradients convolutionBackward(const at::Tensor& grad_output,
+                              const at::Tensor& input,
+                              const at::Tensor& weight, at::IntArrayRef stride,
+                              at::IntArrayRef padding,
+                              at::IntArrayRef dilation, bool transposed,
+                              at::IntArrayRef output_padding, int64_t groups,
+                              Mask mask) {
+  const Attributes attributes{stride,     padding,        dilation,
+                              transposed, output_padding, groups};
+  if (isPlain2d(input, attributes)) {
+    const c10::MemoryFormat wanted = formatOf(input, weight);
+    Gradients gradients;
+    if (backwardNatively(grad_output, input, weight, attributes, mask, wanted,
+                         gradients) ||
+        (wanted != c10::MemoryFormat::Contiguous &&
+         backwardNatively(grad_output, input, weight, attributes, mask,
+                          c10::MemoryFormat::Contiguous, gradients))) {
+      return gradients;
+    }
+  }
+  return backwardOnCpu(grad_output, input, weight, attributes, mask);
+}
+
+}  // namespace
+
+void registerConvolution(torch::Library& library) {
+  library.impl(kForward, convolution);
+  library.impl(kBackward, convolutionBackward);
+}
+
+}  // namespace dipu::aten
