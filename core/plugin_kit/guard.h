@@ -6,15 +6,14 @@
 //   dipu_error* getCount(int32_t* out_count);   // may throw
 //
 //   constexpr dipu_device_api makeDeviceApi() {
-//     auto api = makeTable<dipu_device_api>(DIPU_DEVICE_API_VERSION);
-//     api.get_count = kGuarded<getCount>;
+//     auto api = makeTable<dipu_device_api>(DIPU_DEVICE_API_VERSION);  //
+//     table.h api.get_count = kGuarded<getCount>;
 //     ...
 //     return api;
 //   }
 //   constexpr dipu_device_api kDeviceApi = makeDeviceApi();
 #pragma once
 
-#include <cstdint>
 #include <exception>
 #include <new>
 
@@ -69,14 +68,5 @@ struct Guarded<Function> {
 // dipu_error*, or void in a release slot, and has the slot's parameters.
 template <auto Function>
 inline constexpr auto kGuarded = &internal::Guarded<Function>::call;
-
-// An empty table of type Api with struct_size and version filled in.
-template <typename Api>
-constexpr Api makeTable(uint32_t version) {
-  Api api{};
-  api.struct_size = sizeof(Api);
-  api.version = version;
-  return api;
-}
 
 }  // namespace dipu::plugin_kit

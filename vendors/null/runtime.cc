@@ -10,6 +10,7 @@
 
 #include "core/plugin_kit/error.h"
 #include "core/plugin_kit/guard.h"
+#include "core/plugin_kit/table.h"
 
 namespace dipu::vendors::null {
 namespace {
@@ -20,9 +21,9 @@ using plugin_kit::makeTable;
 
 dipu_error* noDevice(const char* call, int32_t device) {
   return makeError(DIPU_UNAVAILABLE, 0,
-                   "null:%d: %s failed: this vendor has no devices; set "
+                   "%s of device %d failed: this vendor has no devices; set "
                    "DIPU_DEVICE to one that has",
-                   device, call);
+                   call, device);
 }
 
 // Devices.

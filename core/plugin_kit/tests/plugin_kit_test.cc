@@ -8,6 +8,7 @@
 #include "core/abi/runtime.h"
 #include "core/plugin_kit/error.h"
 #include "core/plugin_kit/guard.h"
+#include "core/plugin_kit/table.h"
 
 namespace dipu::plugin_kit {
 namespace {
@@ -92,6 +93,22 @@ TEST(Table, SlotsAreGuarded) {
   EXPECT_EQ(count, 4);
   const ErrorPtr error(kApi.get_count(nullptr));
   EXPECT_EQ(error->code, DIPU_INTERNAL);
+}
+
+TEST(Table, CopiesTheFieldsThatBothSidesKnow) {
+  dipu_device_properties filled{};
+  filled.struct_size = sizeof(filled);
+  filled.total_memory = 5;
+  filled.major = 3;
+  filled.minor = 7;
+  dipu_device_properties caller{};
+  caller.struct_size = offsetof(dipu_device_properties, minor);
+  caller.minor = -1;
+  copyKnownFields(filled, &caller);
+  EXPECT_EQ(caller.struct_size, offsetof(dipu_device_properties, minor));
+  EXPECT_EQ(caller.total_memory, 5u);
+  EXPECT_EQ(caller.major, 3);
+  EXPECT_EQ(caller.minor, -1) << "the caller does not know this field";
 }
 
 TEST(Table, ReleaseSlotsSwallowExceptions) {
