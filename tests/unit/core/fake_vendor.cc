@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/core/fake_vendor.h"
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "core/plugin_kit/error.h"
+#include "core/plugin_kit/guard.h"
+#include "core/plugin_kit/table.h"
+#include "tests/unit/core/fake_streams.h"
+
+namespace dipu::testing {
+namespace {
+
+using plugin_kit::kGuarded;
+using plugin_kit::makeError;
+
+struct State {
+  std::mutex mutex;  // guards everything below
+  FakeStreams streams;
+  std::array<std::size_t, kFakeDevices> capacity{std::size_t{1} << 40,
+                                                 std::size_t{1} << 40};
+  // Address to device and size.
+  std::map<const char*, std::pair<int, std::size_t>> memory;
+  std::map<const char*, std::size_t> pinned;
+  std::string initialize_failure;
+  std::string work_failure;
+  dipu_status_code allocate_failure = DIPU_OK;
+  Calls calls;
+};
+
+State& state() {
+  static auto* const instance = new State;
+  return *instance;
+}
+
+std::unique_lock<std::mutex> locked() {
+  return std::unique_lock<std::mutex>(state().mutex);
+}
+
+thread_local int t_device = 0;
+
+std::size_t usedBytes(int device) {
+  std::size_t used = 0;
+  for (const auto& [ptr, entry] : state().memory) {
+    if (entry.first == device) used += entry.second;
+  }
+  return used;
+}
+
+// Requires the lock.
+dipu_error* finish() {
+  state().streams.finishAll();
+  if (state().work_failure.empty()) return nullptr;
+  const std::string text = std::exchange(state().work_failure, "");
+  return makeError(DIPU_INTERNAL, 700, "%s", text.c_str());
+}
+
+// ------------------------------------------------------------- devices
+
+dipu_error* initialize(const dipu_host_services* /*host*/) {
+  const auto lock = locked();
+  ++state().calls.initialize;
+  const std::string& failure = state().initialize_failure;
+  if (failure.empty()) return nullptr;
+  return makeError(DIPU_UNAVAILABLE, 35, "%s", failure.c_str());
+}
+
+dipu_error* getCount(int32_t* out_count) {
+  *out_count = kFakeDevices;
+  return nullptr;
+}
+
+dipu_error* setCurrent(int32_t device) {
+  const auto lock = locked();
+  ++state().calls.set_current;
+  t_device = device;
+  return nullptr;
+}
+
+dipu_error* getCurrent(int32_t* out_device) {
+  *out_device = t_device;
+  return nullptr;
+}
+
+dipu_error* synchronizeDevice(int32_t /*device*/) {
+  const auto lock = locked();
+  ++state().calls.synchronize_device;
+  return finish();
+}
+
+dipu_error* getProperties(int32_t device, dipu_device_properties* properties) {
+  const auto lock = locked();
+  std::strcpy(properties->name, "Fake 1");
+  properties->total_memory = state().capacity[device];
+  properties->major = 1;
+  properties->supported_dtypes =
+      uint64_t{1} << DIPU_DTYPE_FLOAT32 | uint64_t{1} << DIPU_DTYPE_INT64;
+  return nullptr;
+}
+
+constexpr dipu_device_api makeDeviceApi() {
+  auto api = plugin_kit::makeTable<dipu_device_api>(DIPU_DEVICE_API_VERSION);
+  api.get_count = kGuarded<getCount>;
+  api.set_current = kGuarded<setCurrent>;
+  api.get_current = kGuarded<getCurrent>;
+  api.synchronize = kGuarded<synchronizeDevice>;
+  api.get_properties = kGuarded<getProperties>;
+  return api;
+}
+
+// -------------------------------------------------------------- memory
+
+dipu_error* allocate(int32_t device, size_t bytes, void** out_ptr) {
+  const auto lock = locked();
+  ++state().calls.allocate;
+  const dipu_status_code failure =
+      std::exchange(state().allocate_failure, DIPU_OK);
+  if (failure != DIPU_OK) return makeError(failure, 9, "asked to fail");
+  if (usedBytes(device) + bytes > state().capacity[device]) {
+    return makeError(DIPU_RESOURCE_EXHAUSTED, 2, "%zu bytes do not fit", bytes);
+  }
+  // Large requests are never touched by tests; the system backs them lazily.
+  *out_ptr = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
+  state().memory[static_cast<char*>(*out_ptr)] = {device, bytes};
+  return nullptr;
+}
+
+void deallocate(int32_t /*device*/, void* ptr) {
+  const auto lock = locked();
+  ++state().calls.deallocate;
+  state().memory.erase(static_cast<char*>(ptr));
+  std::free(ptr);
+}
+
+dipu_error* getInfo(int32_t device, size_t* out_free, size_t* out_total) {
+  const auto lock = locked();
+  *out_total = state().capacity[device];
+  *out_free = *out_total - usedBytes(device);
+  return nullptr;
+}
+
+dipu_error* hostAllocate(size_t bytes, void** out_ptr) {
+  const auto lock = locked();
+  ++state().calls.host_allocate;
+  *out_ptr = std::malloc(bytes);
+  state().pinned[static_cast<char*>(*out_ptr)] = bytes;
+  return nullptr;
+}
+
+void hostDeallocate(void* ptr) {
+  const auto lock = locked();
+  state().pinned.erase(static_cast<char*>(ptr));
+  std::free(ptr);
+}
+
+bool isPinned(const void* ptr) {
+  const auto* address = static_cast<const char*>(ptr);
+  auto range = state().pinned.upper_bound(address);
+  if (range == state().pinned.begin()) return false;
+  --range;
+  return address < range->first + range->second;
+}
+
+dipu_error* copyAsync(void* dst, int32_t /*dst_device*/, const void* src,
+                      int32_t src_device, size_t bytes, dipu_stream* stream) {
+  const auto lock = locked();
+  if (src_device != DIPU_HOST || isPinned(src)) {
+    state().streams.enqueue(stream, [=] { std::memmove(dst, src, bytes); });
+    return nullptr;
+  }
+  // A pageable source may change once this has returned.
+  const auto* first = static_cast<const char*>(src);
+  auto staged = std::make_shared<std::vector<char>>(first, first + bytes);
+  state().streams.enqueue(stream,
+                          [=] { std::memcpy(dst, staged->data(), bytes); });
+  return nullptr;
+}
+
+dipu_error* copy(void* dst, int32_t /*dst_device*/, const void* src,
+                 int32_t /*src_device*/, size_t bytes) {
+  const auto lock = locked();
+  dipu_error* error = finish();
+  std::memmove(dst, src, bytes);
+  return error;
+}
+
+dipu_error* setAsync(void* ptr, int32_t /*device*/, int32_t value, size_t bytes,
+                     dipu_stream* stream) {
+  const auto lock = locked();
+  state().streams.enqueue(stream, [=] { std::memset(ptr, value, bytes); });
+  return nullptr;
+}
+
+dipu_error* getPointerInfo(const void* ptr, dipu_pointer_info* info) {
+  const auto lock = locked();
+  info->kind = isPinned(ptr) ? DIPU_MEMORY_PINNED : DIPU_MEMORY_UNKNOWN;
+  info->device = DIPU_HOST;
+  return nullptr;
+}
+
+constexpr dipu_memory_api makeMemoryApi() {
+  auto api = plugin_kit::makeTable<dipu_memory_api>(DIPU_MEMORY_API_VERSION);
+  api.allocate = kGuarded<allocate>;
+  api.deallocate = kGuarded<deallocate>;
+  api.get_info = kGuarded<getInfo>;
+  api.host_allocate = kGuarded<hostAllocate>;
+  api.host_deallocate = kGuarded<hostDeallocate>;
+  api.copy = kGuarded<copy>;
+  api.copy_async = kGuarded<copyAsync>;
+  api.set_async = kGuarded<setAsync>;
+  api.get_pointer_info = kGuarded<getPointerInfo>;
+  return api;
+}
+
+// ------------------------------------------------------------- streams
+
+dipu_error* createStream(int32_t device, int32_t /*priority*/,
+                         dipu_stream** out_stream) {
+  const auto lock = locked();
+  ++state().calls.create_stream;
+  *out_stream = state().streams.create(device);
+  return nullptr;
+}
+
+void destroyStream(int32_t /*device*/, dipu_stream* /*stream*/) {}
+
+dipu_error* getDefaultStream(int32_t device, dipu_stream** out_stream) {
+  const auto lock = locked();
+  *out_stream = state().streams.defaultOf(device);
+  return nullptr;
+}
+
+dipu_error* queryStream(dipu_stream* stream, int32_t* out_done) {
+  const auto lock = locked();
+  *out_done = state().streams.idle(stream) ? 1 : 0;
+  return nullptr;
+}
+
+dipu_error* synchronizeStream(dipu_stream* /*stream*/) {
+  const auto lock = locked();
+  return finish();
+}
+
+dipu_error* waitEvent(dipu_stream* stream, dipu_event* event) {
+  const auto lock = locked();
+  state().streams.wait(stream, event);
+  return nullptr;
+}
+
+dipu_error* getPriorityRange(int32_t /*device*/, int32_t* out_least,
+                             int32_t* out_greatest) {
+  *out_least = 0;
+  *out_greatest = -2;
+  return nullptr;
+}
+
+constexpr dipu_stream_api makeStreamApi() {
+  auto api = plugin_kit::makeTable<dipu_stream_api>(DIPU_STREAM_API_VERSION);
+  api.create = kGuarded<createStream>;
+  api.destroy = kGuarded<destroyStream>;
+  api.get_default = kGuarded<getDefaultStream>;
+  api.query = kGuarded<queryStream>;
+  api.synchronize = kGuarded<synchronizeStream>;
+  api.wait_event = kGuarded<waitEvent>;
+  api.get_priority_range = kGuarded<getPriorityRange>;
+  return api;
+}
+
+// -------------------------------------------------------------- events
+
+dipu_error* createEvent(int32_t /*device*/, dipu_event_flags flags,
+                        dipu_event** out_event) {
+  const auto lock = locked();
+  ++state().calls.create_event;
+  *out_event = state().streams.createEvent((flags & DIPU_EVENT_TIMING) != 0);
+  return nullptr;
+}
+
+void destroyEvent(dipu_event* event) {
+  const auto lock = locked();
+  state().streams.destroyEvent(event);
+}
+
+dipu_error* recordEvent(dipu_event* event, dipu_stream* stream) {
+  const auto lock = locked();
+  ++state().calls.record_event;
+  state().streams.record(event, stream);
+  return nullptr;
+}
+
+dipu_error* queryEvent(dipu_event* event, int32_t* out_done) {
+  const auto lock = locked();
+  *out_done = state().streams.reached(event) ? 1 : 0;
+  return nullptr;
+}
+
+dipu_error* synchronizeEvent(dipu_event* /*event*/) {
+  const auto lock = locked();
+  return finish();
+}
+
+dipu_error* elapsed(dipu_event* start, dipu_event* end, double* out_ms) {
+  const auto lock = locked();
+  if (!state().streams.timed(start) || !state().streams.timed(end)) {
+    return makeError(DIPU_FAILED_PRECONDITION, 0, "no time was taken");
+  }
+  *out_ms = state().streams.timeOf(end) - state().streams.timeOf(start);
+  return nullptr;
+}
+
+constexpr dipu_event_api makeEventApi() {
+  auto api = plugin_kit::makeTable<dipu_event_api>(DIPU_EVENT_API_VERSION);
+  api.create = kGuarded<createEvent>;
+  api.destroy = kGuarded<destroyEvent>;
+  api.record = kGuarded<recordEvent>;
+  api.query = kGuarded<queryEvent>;
+  api.synchronize = kGuarded<synchronizeEvent>;
+  api.elapsed = kGuarded<elapsed>;
+  return api;
+}
+
+constexpr dipu_device_api kDeviceApi = makeDeviceApi();
+constexpr dipu_memory_api kMemoryApi = makeMemoryApi();
+constexpr dipu_stream_api kStreamApi = makeStreamApi();
+constexpr dipu_event_api kEventApi = makeEventApi();
+
+constexpr dipu_vendor makeVendor() {
+  dipu_vendor vendor{};
+  vendor.struct_size = sizeof(vendor);
+  vendor.abi_version = DIPU_ABI_VERSION;
+  vendor.flags = DIPU_VENDOR_SIMULATED;
+  vendor.name = "fake";
+  vendor.display_name = "Fake";
+  vendor.version = "1.0";
+  vendor.sdk_version = "";
+  vendor.initialize = kGuarded<initialize>;
+  vendor.device = &kDeviceApi;
+  vendor.memory = &kMemoryApi;
+  vendor.stream = &kStreamApi;
+  vendor.event = &kEventApi;
+  return vendor;
+}
+
+constexpr dipu_vendor kVendor = makeVendor();
+
+}  // namespace
+
+const dipu_vendor* fakeVendor() { return &kVendor; }
+
+void holdStream(dipu_stream* stream) {
+  const auto lock = locked();
+  state().streams.hold(stream);
+}
+
+void letStreamGo(dipu_stream* stream) {
+  const auto lock = locked();
+  state().streams.letGo(stream);
+}
+
+void setCapacity(int device, std::size_t bytes) {
+  const auto lock = locked();
+  state().capacity[device] = bytes;
+}
+
+void failInitialize(const std::string& text) {
+  const auto lock = locked();
+  state().initialize_failure = text;
+}
+
+void failNextAllocate(dipu_status_code code) {
+  const auto lock = locked();
+  state().allocate_failure = code;
+}
+
+void failEnqueuedWork(const std::string& text) {
+  const auto lock = locked();
+  state().work_failure = text;
+}
+
+Calls calls() {
+  const auto lock = locked();
+  return state().calls;
+}
+
+std::size_t liveBytes(int device) {
+  const auto lock = locked();
+  return usedBytes(device);
+}
+
+int sdkDevice() { return t_device; }
+
+}  // namespace dipu::testing
