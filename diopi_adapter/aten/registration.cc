@@ -47,7 +47,7 @@ void registerAll() {
   }
   makeLibrary("_", c10::DispatchKey::PrivateUse1)
       .fallback(
-          CppFunction::makeFromBoxedFunction<&fallback::cpuFallbackBoxed>());
+          CppFunction::makeFromBoxedFunction<&fallback::cpuFallback>());
   for (const auto key : kRefusedKeys) {
     makeLibrary("_", key).fallback(
         CppFunction::makeFromBoxedFunction<&fallback::refuseLayout>());

@@ -232,7 +232,7 @@ void cpuFallback(const c10::OperatorHandle& op, torch::jit::Stack* stack,
   FallbackCall(op, stack).run(reason);
 }
 
-void cpuFallbackBoxed(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+void cpuFallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   cpuFallback(op, stack, {});
 }
 

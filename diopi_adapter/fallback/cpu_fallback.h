@@ -33,7 +33,7 @@ void cpuFallback(const c10::OperatorHandle& op, torch::jit::Stack* stack,
 
 // As above without a particular reason: the boxed kernel of operators that
 // nothing else is registered for.
-void cpuFallbackBoxed(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+void cpuFallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
 // Says, for `op` on sparse, quantized or nested tensors, that the device has no
 // such tensors and what to do. Always throws c10::NotImplementedError.
