@@ -52,10 +52,10 @@ extern "C" {
 #define DIPU_HAS(ptr, field) (DIPU_REACHES(ptr, field) && (ptr)->field != NULL)
 
 /* True when the writer of `*ptr` knew `field`. Use it on plain values. */
-#define DIPU_REACHES(ptr, field)                                      \
-  ((ptr)->struct_size >= (size_t)((const char*)(&(ptr)->field) -      \
-                                  (const char*)(ptr)) +               \
-                             sizeof((ptr)->field))
+#define DIPU_REACHES(ptr, field)                                 \
+  ((ptr)->struct_size >=                                         \
+   (size_t)((const char*)(&(ptr)->field) - (const char*)(ptr)) + \
+       sizeof((ptr)->field))
 
 /* Index that stands for the host wherever a device index is expected. */
 #define DIPU_HOST ((int32_t)-1)

@@ -50,7 +50,7 @@ enum {
 typedef struct dipu_communicator_create_args {
   size_t struct_size;
   int32_t device;
-  int32_t rank;       /* 0 .. world_size-1 */
+  int32_t rank; /* 0 .. world_size-1 */
   int32_t world_size;
   int32_t reserved0;
   const void* unique_id; /* unique_id_size bytes, equal on all ranks */
@@ -89,9 +89,9 @@ typedef struct dipu_communicator_api {
                             dipu_stream* stream);
   /* send holds world_size * recv_count elements, in rank order. */
   dipu_error* (*reduce_scatter)(dipu_communicator* communicator,
-                                const void* send, void* recv,
-                                size_t recv_count, dipu_dtype dtype,
-                                dipu_reduce_op op, dipu_stream* stream);
+                                const void* send, void* recv, size_t recv_count,
+                                dipu_dtype dtype, dipu_reduce_op op,
+                                dipu_stream* stream);
   dipu_error* (*send)(dipu_communicator* communicator, const void* buffer,
                       size_t count, dipu_dtype dtype, int32_t peer,
                       dipu_stream* stream);

@@ -19,7 +19,7 @@ typedef struct dipu_generator dipu_generator;
 
 typedef struct dipu_generator_api {
   size_t struct_size;
-  uint32_t version; /* DIPU_GENERATOR_API_VERSION */
+  uint32_t version;    /* DIPU_GENERATOR_API_VERSION */
   uint32_t state_size; /* bytes of get_state and set_state */
   dipu_error* (*create)(int32_t device, uint64_t seed,
                         dipu_generator** out_generator);

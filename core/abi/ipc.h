@@ -16,7 +16,7 @@ extern "C" {
 
 typedef struct dipu_ipc_api {
   size_t struct_size;
-  uint32_t version; /* DIPU_IPC_API_VERSION */
+  uint32_t version;            /* DIPU_IPC_API_VERSION */
   uint32_t memory_handle_size; /* bytes of a memory handle */
   uint32_t event_handle_size;  /* bytes of an event handle; 0: no events */
   uint32_t reserved0;

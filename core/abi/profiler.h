@@ -31,8 +31,8 @@ typedef struct dipu_activity {
   uint64_t correlation_id; /* as set on the thread that enqueued it */
   int64_t start_ns;        /* CLOCK_REALTIME, nanoseconds */
   int64_t end_ns;
-  uint64_t bytes;          /* of copies and sets, else 0 */
-  const char* name;        /* never NULL */
+  uint64_t bytes;   /* of copies and sets, else 0 */
+  const char* name; /* never NULL */
 } dipu_activity;
 
 typedef void (*dipu_activity_callback)(const dipu_activity* activity,

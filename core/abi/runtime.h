@@ -28,9 +28,9 @@ extern "C" {
  * vendor fills what both sides know and zeroes nothing else. */
 typedef struct dipu_device_properties {
   size_t struct_size;
-  char name[128];          /* model name */
-  uint64_t total_memory;   /* bytes an application may allocate */
-  int32_t major;           /* hardware revision as the SDK gives it */
+  char name[128];        /* model name */
+  uint64_t total_memory; /* bytes an application may allocate */
+  int32_t major;         /* hardware revision as the SDK gives it */
   int32_t minor;
   int32_t multi_processor_count;
   int32_t max_threads_per_block;
@@ -39,7 +39,7 @@ typedef struct dipu_device_properties {
   /* Bit i set: the element type with DIPU_DTYPE_* value i is computed on the
    * device. 0 means "all". Numbering as diopiDtype_t. */
   uint64_t supported_dtypes;
-  char pci_bus_id[32];     /* "" when there is none */
+  char pci_bus_id[32]; /* "" when there is none */
 } dipu_device_properties;
 
 typedef struct dipu_device_api {
@@ -82,9 +82,9 @@ enum {
 typedef struct dipu_pointer_info {
   size_t struct_size;
   dipu_memory_kind kind;
-  int32_t device;      /* DIPU_HOST unless kind is DIPU_MEMORY_DEVICE */
-  void* allocation;    /* start of the allocation that holds the pointer */
-  size_t bytes;        /* its length */
+  int32_t device;   /* DIPU_HOST unless kind is DIPU_MEMORY_DEVICE */
+  void* allocation; /* start of the allocation that holds the pointer */
+  size_t bytes;     /* its length */
 } dipu_pointer_info;
 
 typedef struct dipu_memory_api {
@@ -98,8 +98,7 @@ typedef struct dipu_memory_api {
    * work uses it. Blocks. */
   void (*deallocate)(int32_t device, void* ptr);
   /* Both in bytes. `out_free` is what allocate could still serve. */
-  dipu_error* (*get_info)(int32_t device, size_t* out_free,
-                          size_t* out_total);
+  dipu_error* (*get_info)(int32_t device, size_t* out_free, size_t* out_total);
   /* Allocates host memory that copies can use asynchronously. Blocks. */
   dipu_error* (*host_allocate)(size_t bytes, void** out_ptr);
   void (*host_deallocate)(void* ptr);

@@ -35,11 +35,11 @@ struct diopiTensor {
   const int64_t* strides; /* ndim values, in elements */
   int64_t numel;
   int32_t ndim;
-  int32_t dtype;        /* diopiDtype_t */
-  int32_t device_index; /* 0 .. count-1, or -1 for the host */
-  uint16_t item_size;   /* bytes of an element */
-  uint16_t flags;       /* DIPU_DIOPI_TENSOR_* */
-  void* storage_data;   /* start of the storage that holds the tensor */
+  int32_t dtype;          /* diopiDtype_t */
+  int32_t device_index;   /* 0 .. count-1, or -1 for the host */
+  uint16_t item_size;     /* bytes of an element */
+  uint16_t flags;         /* DIPU_DIOPI_TENSOR_* */
+  void* storage_data;     /* start of the storage that holds the tensor */
   int64_t storage_offset; /* of data within it, in elements */
   size_t storage_bytes;
   void* owner; /* the framework's tensor; the runtime does not read it */
@@ -71,8 +71,8 @@ typedef struct dipu_diopi_rt_host {
    * ends. `strides` is NULL for a contiguous one. */
   diopiError_t (*require_tensor)(struct diopiContext* context,
                                  const diopiSize_t* sizes,
-                                 const diopiSize_t* strides,
-                                 diopiDtype_t dtype, diopiDevice_t device,
+                                 const diopiSize_t* strides, diopiDtype_t dtype,
+                                 diopiDevice_t device,
                                  diopiTensorHandle_t* out_tensor);
   /* Makes a one-dimensional uint8 tensor of `bytes` elements, likewise. */
   diopiError_t (*require_buffer)(struct diopiContext* context, int64_t bytes,
@@ -106,8 +106,7 @@ typedef struct dipu_diopi_rt_host {
  * another one replaces it; NULL removes it. Returns diopiErrorOccurred, and
  * changes nothing, when struct_size is too small to be a table. Without a table
  * the functions that need one return diopiNotInited. Any thread. */
-DIOPI_RT_API diopiError_t
-dipu_diopi_rt_install(const dipu_diopi_rt_host* host);
+DIOPI_RT_API diopiError_t dipu_diopi_rt_install(const dipu_diopi_rt_host* host);
 
 #define DIPU_DIOPI_RT_INSTALL_SYMBOL "dipu_diopi_rt_install"
 typedef diopiError_t (*dipu_diopi_rt_install_fn)(
