@@ -8,9 +8,9 @@
 
 #include <string>
 
+#include "core/random/generator.h"
 #include "core/runtime/device.h"
 #include "core/runtime/vendor.h"
-#include "core/random/generator.h"
 #include "diopi_adapter/cuda_lookalike/cuda_lookalike.h"
 #include "diopi_adapter/fallback/counters.h"
 #include "diopi_adapter/load_operators.h"
@@ -53,16 +53,13 @@ void loadVendor(const std::string& path, const std::string& runtime_library) {
 
 py::dict vendorInfo() {
   if (!runtime::isLoaded()) return {};
-  return toDict(factsOf(runtime::vendor(), runtime::vendorOrigin()));
+  return toDict(factsOf(runtime::vendor(), runtime::vendorLibrary().path()));
 }
 
 py::dict opsReport() {
   py::dict report;
   for (const adapter::SymbolReport& line : adapter::symbolReport()) {
-    py::dict entry;
-    entry["state"] = adapter::toString(line.state);
-    entry["detail"] = line.detail;
-    report[line.name] = entry;
+    report[line.name] = adapter::toString(line.state);
   }
   return report;
 }

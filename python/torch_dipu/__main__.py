@@ -72,7 +72,7 @@ def _print_devices(console, table_class) -> None:  # type: ignore[no-untyped-def
         table.add_row(f"dipu:{index}", name, _size(total), _size(free))
     console.print(table)
     report = torch_dipu.ops_report()
-    found = sum(entry["state"] == "found" for entry in report.values())
+    found = sum(state == "found" for state in report.values())
     console.print(f"operator functions: {found} of {len(report)} found")
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
-from typing import Any
 
 from torch_dipu import _C
 
@@ -41,11 +40,13 @@ def count_native_ops() -> Iterator[None]:
                 _C._set_native_counting(False)
 
 
-def ops_report() -> dict[str, dict[str, Any]]:
+def ops_report() -> dict[str, str]:
     """State of every DIOPI function in the vendor's operator library.
 
     Returns:
-        Function name -> {"state": "found" | "missing" | "mangled" | "signature" |
-        "disabled", "detail": text, "operators": names that use it}.
+        Function name -> "found"; "missing" (the operators that need it run on the
+        CPU); "mangled" (exported under a C++ name only: declare it `extern "C"`);
+        "refused" (its signature has changed between revisions and the library
+        does not say which one it has); or "disabled" (by the vendor).
     """
     return dict(_C._ops_report())
