@@ -210,10 +210,15 @@ bool soft_stream::pollForWork(uint64_t head) {
 
 void soft_stream::sleepForWork(uint64_t head) {
   std::unique_lock<std::mutex> lock(mutex_);
-  sleeping_.store(true, std::memory_order_relaxed);
   activity_.store(Activity::kWaiting, std::memory_order_seq_cst);
-  heavyBarrier();  // see Note [Asymmetric barrier]
-  while (tail() == head) work_.wait(lock);
+  for (;;) {
+    // Anew in each round: a late producer may wake the worker, and clear
+    // this, for a task that has long been done.
+    sleeping_.store(true, std::memory_order_relaxed);
+    heavyBarrier();  // see Note [Asymmetric barrier]
+    if (tail() != head) break;
+    work_.wait(lock);
+  }
   sleeping_.store(false, std::memory_order_relaxed);
   activity_.store(Activity::kRunning, std::memory_order_seq_cst);
 }
