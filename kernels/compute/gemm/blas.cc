@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "kernels/compute/gemm/problem.h"
-#include "kernels/compute/parallel.h"
+#include "kernels/compute/gemm/tasks.h"
 
 // The two entry points used, declared here because OpenBLAS's own header
 // claims the unprefixed names of every BLAS.
@@ -28,6 +28,8 @@ constexpr int kTransposed = 112;
 constexpr int64_t kMinWork = 64 * 64 * 64;
 // Products with fewer multiplications run on one thread.
 constexpr int64_t kParallelWork = 256 * 1024;
+// Parts start at a multiple of this many rows or columns.
+constexpr int64_t kCutStep = 16;
 
 void blasGemm(bool ta, bool tb, int m, int n, int k, float alpha,
               const float* a, int lda, const float* b, int ldb, float beta,
@@ -135,19 +137,22 @@ void multiplyPart(const Problem& p, const Part& part) {
 // the smaller operand only.
 template <typename T>
 void runTyped(const Problem& p) {
-  const int64_t work = p.batch * p.rows * p.columns * p.depth;
-  const int team = work < kParallelWork ? 1 : teamSize();
-  const int64_t cuts = std::max<int64_t>(1, (team + p.batch - 1) / p.batch);
   const bool cut_rows = p.rows >= p.columns;
   const int64_t side = cut_rows ? p.rows : p.columns;
-  const int64_t step = std::max<int64_t>(16, ((side + cuts - 1) / cuts + 15) / 16 * 16);
-  const int64_t parts = (side + step - 1) / step;
-  forEachTask(p.batch * parts, team, [&](int64_t index) {
+  int64_t step = side;
+  int64_t parts = 1;
+  const auto plan = [&](int64_t threads) {
+    const int64_t wanted = std::max<int64_t>(1, (threads + p.batch - 1) / p.batch);
+    step = ((side + wanted - 1) / wanted + kCutStep - 1) / kCutStep * kCutStep;
+    parts = (side + step - 1) / step;
+    return p.batch * parts;
+  };
+  const int64_t work = p.batch * p.rows * p.columns * p.depth;
+  runTasks(work >= kParallelWork, plan, [&](int64_t index) {
     const int64_t start = index % parts * step;
-    const int64_t length = std::min(step, side - start);
     Part part{index / parts, 0, p.rows, 0, p.columns};
     (cut_rows ? part.row : part.column) = start;
-    (cut_rows ? part.rows : part.columns) = length;
+    (cut_rows ? part.rows : part.columns) = std::min(step, side - start);
     multiplyPart<T>(p, part);
   });
 }

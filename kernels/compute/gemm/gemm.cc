@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "kernels/compute/dtype.h"
 #include "kernels/compute/gemm/problem.h"
 #include "kernels/compute/gemm/shape.h"
+#include "kernels/compute/status.h"
 
 namespace dipu::kernels {
 namespace {
@@ -29,23 +31,6 @@ bool supported(DType dtype) {
   }
 }
 
-void run(const Problem& problem, DType dtype) {
-  switch (dtype) {
-    case DType::kFloat16:
-    case DType::kBFloat16:
-    case DType::kFloat32:
-    case DType::kFloat64:
-      if (gemm::blasAccepts(problem, dtype)) {
-        gemm::runBlas(problem, dtype);
-      } else {
-        gemm::runPacked(problem, dtype);
-      }
-      return;
-    default:
-      gemm::runInteger(problem, dtype);
-  }
-}
-
 // Translates the addresses and enqueues one batch.
 Status enqueue(const Queue& queue, Problem problem, DType dtype) {
   const int64_t rows = problem.rows;
@@ -58,7 +43,7 @@ Status enqueue(const Queue& queue, Problem problem, DType dtype) {
                                : (problem.batch - 1) * s.batch +
                                      (r - 1) * s.row + (c - 1) * s.column;
     return queue.translate(
-        data, static_cast<std::size_t>(last + 1) * gemm::itemSize(dtype));
+        data, static_cast<std::size_t>(last + 1) * itemSize(dtype));
   };
   problem.a = translate(problem.a, problem.a_strides, rows, problem.depth);
   problem.b = translate(problem.b, problem.b_strides, problem.depth, columns);
@@ -70,7 +55,7 @@ Status enqueue(const Queue& queue, Problem problem, DType dtype) {
   if (problem.c == nullptr || problem.a == nullptr || problem.b == nullptr) {
     return Status::kFailed;
   }
-  const bool sent = queue.launch([problem, dtype] { run(problem, dtype); });
+  const bool sent = queue.launch([problem, dtype] { gemm::run(problem, dtype); });
   return sent ? Status::kOk : Status::kFailed;
 }
 
@@ -78,19 +63,24 @@ Status enqueue(const Queue& queue, Problem problem, DType dtype) {
 Status multiply(const Queue& queue, const Matrices& out, const Matrices* input,
                 const Matrices& a, const Matrices& b, double alpha, double beta,
                 DType dtype) {
-  if (!supported(dtype)) return Status::kUnsupported;
+  if (!supported(dtype)) return unsupportedDType("matmul", dtype);
   if (a.rows() != out.rows() || b.columns() != out.columns() ||
       a.columns() != b.rows()) {
-    return Status::kInvalid;
+    return fail(Status::kInvalid,
+                "matrix product of %ldx%ld and %ldx%ld does not give %ldx%ld",
+                long(a.rows()), long(a.columns()), long(b.rows()),
+                long(b.columns()), long(out.rows()), long(out.columns()));
   }
+  if (out.empty()) return Status::kOk;
   Problem problem{};
-  problem.rows = out.rows();
   problem.columns = out.columns();
   problem.depth = a.columns();
   problem.alpha = alpha;
   problem.beta = input == nullptr ? 0.0 : beta;
-  gemm::BatchLoop loop(out, input, a, b);
-  if (!loop.valid()) return Status::kInvalid;
+  gemm::BatchLoop loop(out, input, a, b, itemSize(dtype));
+  if (!loop.valid()) {
+    return fail(Status::kInvalid, "batches of the matrices do not broadcast");
+  }
   Status status = Status::kOk;
   while (status == Status::kOk && loop.next(&problem)) {
     status = enqueue(queue, problem, dtype);
@@ -106,15 +96,20 @@ bool sameType(const TensorView& out, const TensorView& a, const TensorView& b) {
 
 Status matmul(const Queue& queue, const TensorView& out, const TensorView& a,
               const TensorView& b) {
-  if (a.ndim == 0 || b.ndim == 0 || !sameType(out, a, b)) {
-    return Status::kInvalid;
+  // A vector operand adds a dimension for the product; the result loses it.
+  const int vectors = (a.ndim == 1) + (b.ndim == 1);
+  if (a.ndim < 1 || b.ndim < 1 || !sameType(out, a, b) ||
+      out.ndim != std::max({a.ndim, b.ndim, 2}) - vectors) {
+    return fail(Status::kInvalid,
+                "matmul: operands with %d and %d dimensions, out with %d",
+                a.ndim, b.ndim, out.ndim);
   }
-  Matrices result = Matrices::of(out);
-  if (a.ndim == 1 && b.ndim == 1) result = Matrices::scalar(out);
-  if (a.ndim == 1 && b.ndim > 1) result = Matrices::rowOf(out);
-  if (b.ndim == 1 && a.ndim > 1) result = Matrices::columnOf(out);
   const Matrices left = a.ndim == 1 ? Matrices::rowOf(a) : Matrices::of(a);
   const Matrices right = b.ndim == 1 ? Matrices::columnOf(b) : Matrices::of(b);
+  const Matrices result = vectors == 2  ? Matrices::scalar(out)
+                          : a.ndim == 1 ? Matrices::rowOf(out)
+                          : b.ndim == 1 ? Matrices::columnOf(out)
+                                        : Matrices::of(out);
   return multiply(queue, result, nullptr, left, right, 1.0, 0.0, out.dtype);
 }
 
@@ -124,31 +119,39 @@ Status addmm(const Queue& queue, const TensorView& out, const TensorView& input,
   if (a.ndim < 2 || b.ndim != a.ndim || out.ndim != a.ndim ||
       input.ndim > out.ndim || !sameType(out, a, b) ||
       input.dtype != out.dtype) {
-    return Status::kInvalid;
+    return fail(Status::kInvalid,
+                "addmm: operands differ in dtype or number of dimensions");
   }
   const Matrices result = Matrices::of(out);
-  const Matrices added = Matrices::broadcast(input, result);
+  Matrices added = Matrices::addendOf(input);
+  if (!added.expandTo(result)) {
+    return fail(Status::kInvalid, "addmm: input does not broadcast to out");
+  }
   return multiply(queue, result, &added, Matrices::of(a), Matrices::of(b),
                   alpha, beta, out.dtype);
 }
 
 Status linear(const Queue& queue, const TensorView& out,
               const TensorView& input, const TensorView& weight,
-              const TensorView* bias) {
+              const TensorView& bias) {
   if (input.ndim == 0 || weight.ndim != 2 || out.ndim != input.ndim ||
       !sameType(out, input, weight) ||
-      (bias != nullptr && bias->dtype != out.dtype)) {
-    return Status::kInvalid;
+      (bias.defined() && bias.dtype != out.dtype)) {
+    return fail(Status::kInvalid,
+                "linear: operands differ in dtype or number of dimensions");
   }
   const Matrices result =
       out.ndim == 1 ? Matrices::rowOf(out) : Matrices::of(out);
   const Matrices left =
       input.ndim == 1 ? Matrices::rowOf(input) : Matrices::of(input);
   const Matrices right = Matrices::of(weight).transposed();
-  if (bias == nullptr) {
+  if (!bias.defined()) {
     return multiply(queue, result, nullptr, left, right, 1.0, 0.0, out.dtype);
   }
-  const Matrices added = Matrices::broadcast(*bias, result);
+  Matrices added = Matrices::addendOf(bias);
+  if (!added.expandTo(result)) {
+    return fail(Status::kInvalid, "linear: bias does not broadcast to out");
+  }
   return multiply(queue, result, &added, left, right, 1.0, 1.0, out.dtype);
 }
 

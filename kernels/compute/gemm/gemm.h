@@ -28,16 +28,9 @@ Status addmm(const Queue& queue, const TensorView& out, const TensorView& input,
              double beta);
 
 // out = input @ transpose(weight) + bias. `weight` is [features_out,
-// features_in], `input` [..., features_in]; `bias` may be nullptr.
+// features_in], `input` [..., features_in]; `bias` may be undefined.
 Status linear(const Queue& queue, const TensorView& out,
               const TensorView& input, const TensorView& weight,
-              const TensorView* bias);
-
-// Gradients of linear; each output may be nullptr.
-Status linearBackward(const Queue& queue, const TensorView* grad_input,
-                      const TensorView* grad_weight,
-                      const TensorView* grad_bias,
-                      const TensorView& grad_output, const TensorView& input,
-                      const TensorView& weight);
+              const TensorView& bias);
 
 }  // namespace dipu::kernels

@@ -9,8 +9,6 @@
 namespace dipu::kernels::gemm {
 namespace {
 
-constexpr int64_t kParallelWork = 32 * 1024;
-
 // Unsigned, so that overflow wraps, and no narrower than int, to which C++
 // would promote it.
 template <typename T>
@@ -52,10 +50,11 @@ void computeRow(const Problem& p, int64_t matrix, int64_t row) {
 
 template <typename T>
 void runTyped(const Problem& p) {
-  const int64_t work = p.batch * p.rows * p.columns * (p.depth + 1);
-  const int team = work < kParallelWork ? 1 : teamSize();
-  forEachTask(p.batch * p.rows, team, [&](int64_t index) {
-    computeRow<T>(p, index / p.rows, index % p.rows);
+  const int64_t grain = grainFor(p.columns * (p.depth + 1));
+  parallelFor(p.batch * p.rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      computeRow<T>(p, i / p.rows, i % p.rows);
+    }
   });
 }
 

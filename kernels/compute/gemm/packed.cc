@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "kernels/compute/dispatch.h"
+#include "kernels/compute/dtype.h"
 #include "kernels/compute/gemm/micro_kernel.h"
 #include "kernels/compute/gemm/pack.h"
 #include "kernels/compute/gemm/problem.h"
-#include "kernels/compute/parallel.h"
+#include "kernels/compute/gemm/tasks.h"
 #include "kernels/compute/worker_buffer.h"
 
 namespace dipu::kernels::gemm {
@@ -32,7 +32,7 @@ struct Blocking {
 };
 
 template <typename T>
-Blocking chooseBlocking(const Problem& p, int team) {
+Blocking chooseBlocking(const Problem& p, int64_t team) {
   Blocking blocking;
   blocking.rows = std::min(kMaxRows, roundUp(p.rows, Tile<T>::kRows));
   blocking.columns = std::min(kMaxColumns, roundUp(p.columns, Tile<T>::kColumns));
@@ -168,10 +168,12 @@ Block<In> blockAt(const Problem& p, const Blocking& blocking, int64_t index) {
 template <typename T, typename In>
 void runTyped(const Problem& p) {
   const int64_t work = p.batch * p.rows * p.columns * (p.depth + 1);
-  const int team = work < kParallelWork ? 1 : teamSize();
-  const Blocking blocking = chooseBlocking<T>(p, team);
-  const int64_t blocks = p.batch * blocking.row_blocks * blocking.column_blocks;
-  forEachTask(blocks, team, [&](int64_t index) {
+  Blocking blocking;
+  const auto plan = [&](int64_t threads) {
+    blocking = chooseBlocking<T>(p, threads);
+    return p.batch * blocking.row_blocks * blocking.column_blocks;
+  };
+  runTasks(work >= kParallelWork, plan, [&](int64_t index) {
     computeBlock<T, In>(p, blockAt<In>(p, blocking, index));
   });
 }
@@ -185,7 +187,7 @@ void runPacked(const Problem& problem, DType dtype) {
     case DType::kFloat64:
       return runTyped<double, double>(problem);
     case DType::kFloat16:
-      return runTyped<float, Half>(problem);
+      return runTyped<float, Float16>(problem);
     default:
       return runTyped<float, BFloat16>(problem);
   }

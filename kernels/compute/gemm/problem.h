@@ -37,8 +37,11 @@ struct Problem {
   double beta;
 };
 
-// The functions below run on a stream's worker and use its team. Results of
-// runPacked and runInteger do not depend on the number of threads.
+// Computes a problem whose dtype is one that gemm.h names. Runs on a stream's
+// worker, as all functions below, and uses its team.
+void run(const Problem& problem, DType dtype);
+
+// Results of runPacked and runInteger do not depend on the number of threads.
 
 // Own packed kernels: float32 and float64 in their own precision, float16 and
 // bfloat16 accumulated in float32 and rounded once. Any strides.
