@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <limits>
+
+#include "kernels/compute/parallel.h"
+#include "kernels/compute/pooling/pool.h"
+#include "kernels/compute/pooling/window.h"
+#include "kernels/compute/worker_buffer.h"
+
+namespace dipu::kernels {
+namespace {
+
+using pooling::Geometry;
+using pooling::Range;
+
+constexpr int64_t kCost = 4;
+
+template <typename T>
+struct Forward {
+  using C = ComputeType<T>;
+  Geometry shape;
+  const T* input;
+  T* out;
+  int64_t* indices;
+
+  static bool wins(C value, C best) { return value > best || value != value; }
+
+  void window(const T* image, const Range& rows, const Range& columns,
+              int64_t at) const {
+    int64_t position = rows.begin * shape.width.in + columns.begin;
+    C best = -std::numeric_limits<C>::infinity();
+    for (int64_t h = rows.begin; h < rows.end; h += shape.height.step()) {
+      const int64_t row = h * shape.width.in;
+      for (int64_t w = columns.begin; w < columns.end;
+           w += shape.width.step()) {
+        const C value = static_cast<C>(image[row + w]);
+        const bool better = wins(value, best);
+        best = better ? value : best;
+        position = better ? row + w : position;
+      }
+    }
+    out[at] = static_cast<T>(best);
+    if (indices != nullptr) indices[at] = position;
+  }
+
+  void plane(int64_t index) const {
+    const T* image = input + index * shape.inPixels();
+    int64_t at = index * shape.outPixels();
+    for (int64_t h = 0; h < shape.height.out; ++h) {
+      const Range rows = shape.height.at(h);
+      for (int64_t w = 0; w < shape.width.out; ++w) {
+        window(image, rows, shape.width.at(w), at++);
+      }
+    }
+  }
+
+  // One pixel of the result in channels-last images.
+  void pixel(int64_t index, C* best, int64_t* position) const {
+    const int64_t channels = shape.channels;
+    const int64_t sample = index / shape.outPixels();
+    const int64_t rest = index % shape.outPixels();
+    const Range rows = shape.height.at(rest / shape.width.out);
+    const Range columns = shape.width.at(rest % shape.width.out);
+    std::fill(best, best + channels, -std::numeric_limits<C>::infinity());
+    std::fill(position, position + channels,
+              rows.begin * shape.width.in + columns.begin);
+    const T* image = input + sample * shape.inPixels() * channels;
+    for (int64_t h = rows.begin; h < rows.end; h += shape.height.step()) {
+      for (int64_t w = columns.begin; w < columns.end;
+           w += shape.width.step()) {
+        const int64_t at = h * shape.width.in + w;
+        const T* from = image + at * channels;
+#pragma GCC ivdep
+        for (int64_t c = 0; c < channels; ++c) {
+          const C value = static_cast<C>(from[c]);
+          const bool better = wins(value, best[c]);
+          best[c] = better ? value : best[c];
+          position[c] = better ? at : position[c];
+        }
+      }
+    }
+    const int64_t base = index * channels;
+    for (int64_t c = 0; c < channels; ++c) {
+      out[base + c] = static_cast<T>(best[c]);
+    }
+    if (indices != nullptr) {
+      std::copy(position, position + channels, indices + base);
+    }
+  }
+
+  void run() const {
+    const int64_t area =
+        shape.height.at(0).padded * shape.width.at(0).padded;
+    if (!shape.interleaved) {
+      parallelFor(shape.planes(), grainFor(shape.outPixels() * area, kCost),
+                  [this](int64_t begin, int64_t end) {
+                    for (int64_t i = begin; i < end; ++i) plane(i);
+                  });
+      return;
+    }
+    parallelFor(
+        shape.samples * shape.outPixels(),
+        grainFor(shape.channels * area, kCost),
+        [this](int64_t begin, int64_t end) {
+          C* best = workerBuffer<kReduceSlot>().get<C>(shape.channels);
+          int64_t* position =
+              workerBuffer<kLossSlot>().get<int64_t>(shape.channels);
+          for (int64_t i = begin; i < end; ++i) pixel(i, best, position);
+        });
+  }
+};
+
+// Adds the gradients of one plane to the places of the largest elements.
+template <typename T>
+void scatterPlane(const T* gradient, const int64_t* indices, int64_t out_pixels,
+                  int64_t in_pixels, T* to) {
+  using C = ComputeType<T>;
+  C* sums = nullptr;
+  if constexpr (std::is_same_v<T, C>) {
+    sums = to;
+  } else {
+    sums = workerBuffer<kReduceSlot>().get<C>(in_pixels);
+  }
+  std::fill(sums, sums + in_pixels, C(0));
+  for (int64_t i = 0; i < out_pixels; ++i) {
+    sums[indices[i]] += static_cast<C>(gradient[i]);
+  }
+  if constexpr (!std::is_same_v<T, C>) {
+    for (int64_t i = 0; i < in_pixels; ++i) to[i] = static_cast<T>(sums[i]);
+  }
+}
+
+// The same for all channels of one sample, channels innermost.
+template <typename T>
+void scatterSample(const T* gradient, const int64_t* indices,
+                   int64_t out_pixels, int64_t in_pixels, int64_t channels,
+                   T* to) {
+  std::fill(to, to + in_pixels * channels, T(0));
+  for (int64_t i = 0; i < out_pixels * channels; i += channels) {
+    for (int64_t c = 0; c < channels; ++c) {
+      to[indices[i + c] * channels + c] += gradient[i + c];
+    }
+  }
+}
+
+struct Planes {
+  int64_t samples;
+  int64_t channels;
+  int64_t in_pixels;
+  int64_t out_pixels;
+  bool interleaved;
+};
+
+template <typename T>
+void backward(const Planes& p, const T* gradient, const int64_t* indices,
+              T* to) {
+  if constexpr (!kIs16BitFloat<T>) {
+    if (p.interleaved) {
+      const int64_t in = p.in_pixels * p.channels;
+      const int64_t out = p.out_pixels * p.channels;
+      parallelFor(p.samples, grainFor(in, 2), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          scatterSample(gradient + i * out, indices + i * out, p.out_pixels,
+                        p.in_pixels, p.channels, to + i * in);
+        }
+      });
+      return;
+    }
+  }
+  parallelFor(p.samples * p.channels, grainFor(p.in_pixels, 2),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i) {
+                  scatterPlane(gradient + i * p.out_pixels,
+                               indices + i * p.out_pixels, p.out_pixels,
+                               p.in_pixels, to + i * p.in_pixels);
+                }
+              });
+}
+
+}  // namespace
+
+Status maxPool2d(const Queue& queue, const TensorView& out,
+                 const TensorView& indices, const TensorView& input,
+                 const PoolArguments& arguments) {
+  const Order order = pooling::imageOrder(input);
+  Geometry shape;
+  const Status status = pooling::geometryOf("max_pool2d", input, out, arguments,
+                                            order, &shape);
+  if (status != Status::kOk || out.numel == 0) return status;
+  DenseTensor x(queue, input, order);
+  DenseTensor y(queue, out, order);
+  DenseTensor where(queue, indices, order, DType::kInt64);
+  if (!x.load() || !y.open() || !where.open()) return Status::kFailed;
+  const Status sent = launchFloating(
+      queue, "max_pool2d", input.dtype,
+      [shape, x = x.address(), y = y.address(),
+       where = where.address<int64_t>()](auto tag) {
+        using T = typename decltype(tag)::type;
+        Forward<T>{shape, static_cast<const T*>(x), static_cast<T*>(y), where}
+            .run();
+      });
+  if (sent != Status::kOk) return sent;
+  return storeAll({&y, &where});
+}
+
+Status maxPool2dBackward(const Queue& queue, const TensorView& grad_input,
+                         const TensorView& grad_output,
+                         const TensorView& indices) {
+  const int32_t ndim = grad_input.ndim;
+  if (ndim < 3 || ndim > 4 || grad_output.ndim != ndim ||
+      indices.numel != grad_output.numel ||
+      grad_output.dtype != grad_input.dtype) {
+    return fail(Status::kInvalid,
+                "max_pool2d_backward: gradients and indices do not fit");
+  }
+  if (grad_input.numel == 0) return Status::kOk;
+  const bool narrow = itemSize(grad_input.dtype) == 2;
+  const Order order =
+      narrow ? Order::kRowMajor : pooling::imageOrder(grad_input);
+  DenseTensor g(queue, grad_output, order);
+  DenseTensor where(queue, indices, order, DType::kInt64);
+  DenseTensor dx(queue, grad_input, order);
+  if (!g.load() || !where.load() || !dx.open()) return Status::kFailed;
+  const int32_t h = ndim - 2;
+  const Planes planes{ndim == 4 ? grad_input.sizes[0] : 1,
+                      grad_input.sizes[h - 1],
+                      grad_input.sizes[h] * grad_input.sizes[h + 1],
+                      grad_output.sizes[h] * grad_output.sizes[h + 1],
+                      order == Order::kChannelsLast};
+  const Status sent = launchFloating(
+      queue, "max_pool2d_backward", grad_input.dtype,
+      [planes, g = g.address(), where = where.address<int64_t>(),
+       dx = dx.address()](auto tag) {
+        using T = typename decltype(tag)::type;
+        backward<T>(planes, static_cast<const T*>(g), where,
+                    static_cast<T*>(dx));
+      });
+  return sent == Status::kOk ? dx.store() : sent;
+}
+
+}  // namespace dipu::kernels
