@@ -28,9 +28,9 @@ void report(DeviceHeap& heap, const Block& block, int64_t bytes) {
 
 // The deleter of every DataPtr of ours; the context is the block.
 void freeBlock(void* context) {
-  // A child's copy of the parent's memory is of no use, and the locks may be
-  // held by threads that do not exist here.
-  if (runtime::inBadFork()) return;
+  // In a forked child the locks may be held by threads that do not exist, and
+  // an ending process has no use for the memory.
+  if (!runtime::isInitialized()) return;
   auto* block = static_cast<Block*>(context);
   DeviceHeap& heap = block->pool->heap();
   if (__builtin_expect(c10::memoryProfilingEnabled(), 0)) {
@@ -153,7 +153,7 @@ c10::DataPtr allocate(std::size_t bytes, c10::DeviceIndex device) {
 }
 
 std::optional<Allocation> findAllocation(const void* ptr) noexcept {
-  if (runtime::inBadFork()) return std::nullopt;
+  if (!runtime::isInitialized()) return std::nullopt;
   for (c10::DeviceIndex i = 0; i < runtime::kMaxDevices; ++i) {
     DeviceHeap* heap = findHeap(i);
     if (heap == nullptr) continue;
@@ -168,7 +168,7 @@ void* rawAllocate(std::size_t bytes, c10::DeviceIndex device) {
 }
 
 void rawDeallocate(void* ptr) noexcept {
-  if (ptr == nullptr || runtime::inBadFork()) return;
+  if (ptr == nullptr || !runtime::isInitialized()) return;
   if (Block* block = findBlock(ptr)) freeBlock(block);
 }
 

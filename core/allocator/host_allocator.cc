@@ -108,14 +108,13 @@ Allocator& instance() {
 
 void freePinned(void* context) {
   // See freeBlock in device_allocator.cc.
-  if (!runtime::inBadFork()) instance().free(context);
+  if (runtime::isInitialized()) instance().free(context);
 }
 
 const at::HostAllocatorRegistry<runtime::kDeviceType> g_registered
     [[maybe_unused]] (&instance());
 
 bool vendorSaysPinned(const void* ptr) noexcept {
-  if (!runtime::isInitialized()) return false;
   const dipu_memory_api& api = runtime::memoryApi();
   if (!DIPU_HAS(&api, get_pointer_info)) return false;
   dipu_pointer_info info{};
@@ -130,7 +129,7 @@ bool vendorSaysPinned(const void* ptr) noexcept {
 at::HostAllocator& hostAllocator() noexcept { return instance(); }
 
 bool isPinned(const void* ptr) noexcept {
-  if (ptr == nullptr || runtime::inBadFork()) return false;
+  if (ptr == nullptr || !runtime::isInitialized()) return false;
   return pinnedRanges().contains(ptr) || vendorSaysPinned(ptr);
 }
 

@@ -30,8 +30,8 @@ EventPool& poolOf(c10::DeviceIndex device, bool timing) {
 
 void releaseEvent(EventRecord* event) noexcept {
   // A forked child must not take a lock that another thread of the parent may
-  // have held; it cannot use the event anyway.
-  if (event == nullptr || inBadFork()) return;
+  // have held; neither it nor an ending process can use the event anyway.
+  if (event == nullptr || !isInitialized()) return;
   EventPool& pool = poolOf(event->device, event->timing);
   const std::lock_guard<std::mutex> lock(pool.mutex);
   pool.idle.push_back(event);

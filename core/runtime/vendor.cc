@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <exception>
 #include <mutex>
 #include <utility>
 
@@ -22,6 +23,7 @@ constexpr char kNoVendor[] =
 constexpr char kBadFork[] =
     "a device cannot be used in a forked child; start the process with the "
     "multiprocessing start method 'spawn'";
+constexpr char kEnded[] = "devices cannot be used while the process is ending";
 
 enum class Phase { kEmpty, kLoaded, kReady, kFailed };
 
@@ -50,37 +52,42 @@ void onForkInChild() {
   detail::t_state = {-1, nullptr};
 }
 
-// Calls the vendor for the first time. Returns why it cannot serve, or "".
-std::string start(State& s) {
-  const loader::Library& library = *s.library.load();
-  const dipu_vendor& v = library.vendor();
-  const std::string name =
-      c10::str("vendor ", v.name, " (", library.path(), ")");
-  if (dipu_error* error = v.initialize(&hostServices())) {
-    const std::string text = error->message;
-    error->release(error);
-    return c10::str(name, " could not start: ", text);
+// Text of `error`, which is released; "" for success.
+std::string takeText(dipu_error* error) {
+  if (error == nullptr) return "";
+  std::string text = error->message;
+  error->release(error);
+  return text;
+}
+
+// Starts the SDK and counts its devices. Returns why it cannot serve, or "".
+std::string start(const dipu_vendor& vendor, int32_t* count) {
+  try {
+    std::string text = takeText(vendor.initialize(&hostServices()));
+    if (!text.empty()) return "could not start: " + text;
+    text = takeText(vendor.device->get_count(count));
+    if (!text.empty()) return "could not count its devices: " + text;
+  } catch (const std::exception& exception) {
+    // A breach of the contract, but no reason to end the process.
+    return c10::str("threw an exception while starting: ", exception.what());
   }
-  int32_t count = 0;
-  if (dipu_error* error = v.device->get_count(&count)) {
-    const std::string text = error->message;
-    error->release(error);
-    return c10::str(name, " could not count its devices: ", text);
-  }
-  if (count <= 0) return c10::str(name, " found no device");
-  s.device_count.store(
-      static_cast<c10::DeviceIndex>(std::min(count, kMaxDevices)));
-  return "";
+  return *count > 0 ? "" : "found no device";
 }
 
 // Requires s.mutex and phase kLoaded.
 void initialize(State& s) {
-  s.failure = start(s);
-  if (!s.failure.empty()) {
+  const loader::Library& library = *s.library.load();
+  const dipu_vendor& v = library.vendor();
+  int32_t count = 0;
+  const std::string failure = start(v, &count);
+  if (!failure.empty()) {
+    s.failure =
+        c10::str("vendor ", v.name, " (", library.path(), ") ", failure);
     s.phase.store(Phase::kFailed);
     return;
   }
-  const dipu_vendor& v = s.library.load()->vendor();
+  s.device_count.store(
+      static_cast<c10::DeviceIndex>(std::min(count, kMaxDevices)));
   s.tables = {v.device, v.memory, v.stream, v.event};
   pthread_atfork(nullptr, nullptr, &onForkInChild);
   s.phase.store(Phase::kReady);
@@ -157,8 +164,19 @@ void ensureInitialized() {
   if (!tryInitialize()) TORCH_CHECK(false, initializationError());
 }
 
-bool isInitialized() noexcept {
-  return detail::g_tables.load(std::memory_order_relaxed) != nullptr;
+void shutdown() noexcept {
+  State& s = state();
+  if (!isInitialized()) return;
+  const dipu_vendor& v = vendor();
+  for (c10::DeviceIndex i = 0; i < detail::countedDevices(); ++i) {
+    if (hasContext(i)) succeeded(v.device->synchronize(i), "the last wait");
+  }
+  const std::lock_guard<std::mutex> lock(s.mutex);
+  s.failure = kEnded;
+  s.phase.store(Phase::kFailed);
+  detail::g_tables.store(nullptr);
+  detail::t_state = {-1, nullptr};
+  if (DIPU_HAS(&v, shutdown)) v.shutdown();
 }
 
 std::string initializationError() {

@@ -47,8 +47,11 @@ bool tryInitialize() noexcept;
 // As tryInitialize, but throws the reason.
 void ensureInitialized();
 
-// Whether `initialize` has run with success. Never triggers it.
-bool isInitialized() noexcept;
+// Ends the use of devices when the process ends: waits for the devices in use,
+// then calls the vendor's `shutdown`. Later calls throw, and memory, events and
+// streams that are still held are left to the operating system. Call it once no
+// other thread uses a device. Never throws.
+void shutdown() noexcept;
 
 // Why there are no devices; "" as long as nothing has failed.
 std::string initializationError();
@@ -66,8 +69,8 @@ struct Tables {
   const dipu_event_api* event;
 };
 
-// Null before the vendor is initialised and again in a forked child, so that
-// one comparison covers every reason not to call the vendor.
+// Null before the vendor is initialised, after shutdown and in a forked child,
+// so that one comparison covers every reason not to call the vendor.
 extern std::atomic<const Tables*> g_tables;
 
 // Initialises, or throws why it cannot.
@@ -79,6 +82,12 @@ inline const Tables& tables() {
 }
 
 }  // namespace detail
+
+// Whether the vendor may be called: it has been initialised, and this is
+// neither a forked child nor a process that is ending. Never initialises it.
+inline bool isInitialized() noexcept {
+  return detail::g_tables.load(std::memory_order_relaxed) != nullptr;
+}
 
 // The required tables of the initialised vendor. Each initialises the vendor
 // when nothing has done so yet and throws when there is none.

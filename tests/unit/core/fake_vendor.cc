@@ -326,6 +326,11 @@ constexpr dipu_event_api makeEventApi() {
   return api;
 }
 
+void shutDown() {
+  const auto lock = locked();
+  ++state().calls.shutdown;
+}
+
 constexpr dipu_device_api kDeviceApi = makeDeviceApi();
 constexpr dipu_memory_api kMemoryApi = makeMemoryApi();
 constexpr dipu_stream_api kStreamApi = makeStreamApi();
@@ -345,6 +350,7 @@ constexpr dipu_vendor makeVendor() {
   vendor.memory = &kMemoryApi;
   vendor.stream = &kStreamApi;
   vendor.event = &kEventApi;
+  vendor.shutdown = kGuarded<shutDown>;
   return vendor;
 }
 

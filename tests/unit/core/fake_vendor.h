@@ -46,6 +46,7 @@ struct Calls {
   int create_event = 0;
   int record_event = 0;
   int host_allocate = 0;
+  int shutdown = 0;
 };
 Calls calls();
 
