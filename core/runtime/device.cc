@@ -113,6 +113,23 @@ bool canAccessPeer(c10::DeviceIndex device, c10::DeviceIndex peer) {
   return accessible != 0;
 }
 
+bool enablePeerAccess(c10::DeviceIndex device, c10::DeviceIndex peer) {
+  enum : char { kUnknown, kNo, kYes };
+  static auto* const known =
+      new std::array<std::atomic<char>, kMaxDevices * kMaxDevices>{};
+  std::atomic<char>& entry = (*known)[device * kMaxDevices + peer];
+  // Two threads may both ask; enabling twice is a success.
+  if (entry.load(std::memory_order_relaxed) == kUnknown) {
+    const bool accessible = canAccessPeer(device, peer);
+    const dipu_device_api& api = deviceApi();
+    if (accessible && DIPU_HAS(&api, enable_peer_access)) {
+      check(api.enable_peer_access(device, peer), device);
+    }
+    entry.store(accessible ? kYes : kNo, std::memory_order_relaxed);
+  }
+  return entry.load(std::memory_order_relaxed) == kYes;
+}
+
 void DeviceScope::restore() noexcept {
   // The index was current before, so it is valid; a lost device is reported by
   // the next call that uses it.

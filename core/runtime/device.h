@@ -67,6 +67,10 @@ void synchronizeDevice(c10::DeviceIndex device);
 // Whether `device` may read memory of `peer` directly.
 bool canAccessPeer(c10::DeviceIndex device, c10::DeviceIndex peer);
 
+// As canAccessPeer, and lets `device` do so from now on. Asks the vendor once
+// per pair. Both are valid indices.
+bool enablePeerAccess(c10::DeviceIndex device, c10::DeviceIndex peer);
+
 // Makes a device current for a scope. Costs a comparison when it already is.
 class DeviceScope {
  public:

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/memory.h"
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "core/runtime/error.h"
 #include "core/runtime/event.h"
@@ -22,6 +24,25 @@ void join(const StreamRecord& waiter, const StreamRecord& stream) {
   waitEvent(waiter, *event);
 }
 
+// Bytes of host memory that a copy through the host uses at a time.
+constexpr std::size_t kStagingBytes = std::size_t{32} << 20;
+
+// For devices that cannot reach each other. Blocks until the source is read.
+void copyThroughHost(void* dst, const StreamRecord& to, const void* src,
+                     const StreamRecord& from, std::size_t bytes) {
+  const std::size_t chunk = std::min(bytes, kStagingBytes);
+  const auto staging = std::make_unique_for_overwrite<std::byte[]>(chunk);
+  for (std::size_t done = 0; done < bytes; done += chunk) {
+    const std::size_t size = std::min(chunk, bytes - done);
+    copyAsync(staging.get(), DIPU_HOST, static_cast<const char*>(src) + done,
+              from.device, size, from.handle);
+    check(streamApi().synchronize(from.handle), from.device);
+    // The staging memory is pageable: free to change once this has returned.
+    copyAsync(static_cast<char*>(dst) + done, to.device, staging.get(),
+              DIPU_HOST, size, to.handle);
+  }
+}
+
 }  // namespace
 
 void copyAsync(void* dst, int32_t dst_device, const void* src,
@@ -36,6 +57,10 @@ void copyBetweenDevices(void* dst, int32_t dst_device, const void* src,
   if (bytes == 0) return;
   const StreamRecord& from = currentStreamRecord(src_device);
   const StreamRecord& to = currentStreamRecord(dst_device);
+  if (!enablePeerAccess(from.device, to.device)) {
+    copyThroughHost(dst, to, src, from, bytes);
+    return;
+  }
   join(from, to);
   copyAsync(dst, dst_device, src, src_device, bytes, from.handle);
   join(to, from);

@@ -20,7 +20,8 @@ void copyAsync(void* dst, int32_t dst_device, const void* src,
 
 // Enqueues a copy between two different devices, in the order that a user of
 // the current streams expects: after the work enqueued so far on both, before
-// whatever is enqueued on either later. Does not block.
+// whatever is enqueued on either later. Blocks only when the devices cannot
+// reach each other and the copy goes through host memory.
 void copyBetweenDevices(void* dst, int32_t dst_device, const void* src,
                         int32_t src_device, std::size_t bytes);
 

@@ -2,8 +2,10 @@
 //
 // What the caching device allocator hands out, keeps, splits and gives back.
 #include <c10/core/AllocatorConfig.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
 
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "core/allocator/device_allocator.h"
@@ -271,6 +273,36 @@ TEST_F(AllocatorTest, CloneCopiesOnTheDevice) {
   EXPECT_TRUE(contains(
       messageOf([&] { deviceAllocator().copy_data(copy.get(), &local, 4); }),
       "is not in memory of dipu"));
+}
+
+// What the profiler installs to learn about memory.
+struct Listener final : c10::MemoryReportingInfoBase {
+  void reportMemoryUsage(void* ptr, int64_t size, size_t total_allocated,
+                         size_t total_reserved, c10::Device device) override {
+    EXPECT_NE(ptr, nullptr);
+    EXPECT_EQ(device, c10::Device(kDeviceType, 0));
+    sizes.push_back(size);
+    allocated = total_allocated;
+    reserved = total_reserved;
+  }
+  bool memoryProfilingEnabled() const override { return true; }
+
+  std::vector<int64_t> sizes;
+  std::size_t allocated = 0;
+  std::size_t reserved = 0;
+};
+
+TEST_F(AllocatorTest, ReportsToTheProfiler) {
+  const auto listener = std::make_shared<Listener>();
+  {
+    const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE,
+                                    listener);
+    const c10::DataPtr data = allocate(1000, 0);
+    EXPECT_EQ(listener->allocated, 1024);
+    EXPECT_EQ(listener->reserved, 2 * kMiB);
+  }
+  const c10::DataPtr unseen = allocate(1000, 0);
+  EXPECT_EQ(listener->sizes, std::vector<int64_t>({1024, -1024}));
 }
 
 TEST_F(AllocatorTest, MaxSplitSizeKeepsLargeBlocksWhole) {

@@ -105,6 +105,18 @@ dipu_error* getProperties(int32_t device, dipu_device_properties* properties) {
   return nullptr;
 }
 
+dipu_error* canAccessPeer(int32_t device, int32_t /*peer*/,
+                          int32_t* out_accessible) {
+  *out_accessible = device == 0 ? 1 : 0;
+  return nullptr;
+}
+
+dipu_error* enablePeerAccess(int32_t /*device*/, int32_t /*peer*/) {
+  const auto lock = locked();
+  ++state().calls.enable_peer_access;
+  return nullptr;
+}
+
 constexpr dipu_device_api makeDeviceApi() {
   auto api = plugin_kit::makeTable<dipu_device_api>(DIPU_DEVICE_API_VERSION);
   api.get_count = kGuarded<getCount>;
@@ -112,6 +124,8 @@ constexpr dipu_device_api makeDeviceApi() {
   api.get_current = kGuarded<getCurrent>;
   api.synchronize = kGuarded<synchronizeDevice>;
   api.get_properties = kGuarded<getProperties>;
+  api.can_access_peer = kGuarded<canAccessPeer>;
+  api.enable_peer_access = kGuarded<enablePeerAccess>;
   return api;
 }
 

@@ -3,6 +3,7 @@
 // A vendor in ordinary memory for the tests of core: two devices whose streams
 // run their work at once, on the calling thread, unless a test holds them.
 // Time passes only as a test says, so every interleaving is reproducible.
+// Device 0 can reach device 1, but not the other way round.
 #pragma once
 
 #include <cstddef>
@@ -46,6 +47,7 @@ struct Calls {
   int create_event = 0;
   int record_event = 0;
   int host_allocate = 0;
+  int enable_peer_access = 0;
   int shutdown = 0;
 };
 Calls calls();

@@ -71,5 +71,30 @@ TEST_F(MemoryTest, CopyBetweenDevicesHoldsTheDestinationsLaterWork) {
   EXPECT_EQ(read, 1);
 }
 
+TEST_F(MemoryTest, PeerAccessIsEnabledOnce) {
+  char src = 1;
+  char dst = 0;
+  copyBetweenDevices(&dst, 1, &src, 0, 1);
+  copyBetweenDevices(&dst, 1, &src, 0, 1);
+  EXPECT_EQ(testing::calls().enable_peer_access, 1);
+}
+
+TEST_F(MemoryTest, DevicesThatCannotReachEachOtherCopyThroughTheHost) {
+  ASSERT_FALSE(canAccessPeer(1, 0));
+  constexpr std::size_t kBytes = (std::size_t{40} << 20) + 1;
+  std::vector<char> src(kBytes, 6);
+  src.back() = 7;
+  std::vector<char> dst(kBytes);
+  StreamHold hold(currentStream(0));
+  char late = 0;
+  copyAsync(&late, 0, &dst[0], 0, 1, currentStreamHandle(0));
+  const int events = testing::calls().record_event;
+  copyBetweenDevices(dst.data(), 0, src.data(), 1, kBytes);
+  synchronizeStream(currentStream(0));
+  EXPECT_EQ(dst, src);
+  EXPECT_EQ(late, 0) << "enqueued before the copy";
+  EXPECT_EQ(testing::calls().record_event, events);
+}
+
 }  // namespace
 }  // namespace dipu::runtime
