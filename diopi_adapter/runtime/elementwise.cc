@@ -9,6 +9,8 @@
 
 #include <utility>
 
+#include "core/runtime/device.h"
+
 namespace dipu::adapter {
 namespace {
 
@@ -130,6 +132,19 @@ at::ScalarType sumType(at::ScalarType input,
 
 at::Tensor castTo(const at::Tensor& tensor, at::ScalarType dtype) {
   return tensor.scalar_type() == dtype ? tensor : tensor.to(dtype);
+}
+
+c10::List<std::optional<at::Tensor>> indicesOn(
+    const c10::List<std::optional<at::Tensor>>& indices,
+    c10::DeviceIndex device) {
+  const c10::Device target(runtime::kDeviceType, device);
+  c10::List<std::optional<at::Tensor>> moved;
+  moved.reserve(indices.size());
+  for (const std::optional<at::Tensor>& index : indices) {
+    const bool given = index.has_value() && index->defined();
+    moved.push_back(given ? std::optional(index->to(target)) : std::nullopt);
+  }
+  return moved;
 }
 
 std::vector<at::Tensor> catOperands(const at::ITensorListRef& tensors,

@@ -12,11 +12,14 @@
 // and shape here: on this device TensorIterator does not convert them.
 #pragma once
 
+#include <ATen/core/IListRef.h>
+#include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/Scalar.h>
 
-#include <array>
+#include <initializer_list>
 #include <optional>
+#include <vector>
 
 #include "diopi_adapter/runtime/output.h"
 
@@ -25,34 +28,49 @@ namespace dipu::adapter {
 // The type of an elementwise result: that of the operands, or bool.
 enum class ResultType { kCommon, kBool };
 
+namespace detail {
+// `tensor` if it is on the device, else null.
+inline const at::Tensor* ifOnDevice(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.is_privateuseone() ? &tensor : nullptr;
+}
+inline const at::Tensor* ifOnDevice(const std::optional<at::Tensor>& tensor) {
+  return tensor.has_value() ? ifOnDevice(*tensor) : nullptr;
+}
+}  // namespace detail
+
 // Index of the first device tensor's device. Throws when there is none, which
 // the dispatcher rules out.
-template <typename... Rest>
-c10::DeviceIndex deviceOf(const at::Tensor& first, const Rest&... rest) {
-  if (first.defined() && first.is_privateuseone()) return first.get_device();
-  if constexpr (sizeof...(rest) > 0) {
-    return deviceOf(rest...);
-  } else {
-    TORCH_INTERNAL_ASSERT(false, "no operand is on the device");
-  }
+template <typename... Tensors>
+c10::DeviceIndex deviceOf(const Tensors&... tensors) {
+  const at::Tensor* found = nullptr;
+  ((found = found != nullptr ? found : detail::ifOnDevice(tensors)), ...);
+  TORCH_INTERNAL_ASSERT(found != nullptr, "no operand is on the device");
+  return found->get_device();
 }
-template <typename... Rest>
-c10::DeviceIndex deviceOf(const std::optional<at::Tensor>& first,
-                          const Rest&... rest) {
-  static const at::Tensor kNone;
-  return deviceOf(first.has_value() ? *first : kNone, rest...);
+inline c10::DeviceIndex deviceOf(at::TensorList tensors) {
+  for (const at::Tensor& tensor : tensors) {
+    if (tensor.is_privateuseone()) return tensor.get_device();
+  }
+  TORCH_INTERNAL_ASSERT(false, "no operand is on the device");
+}
+inline c10::DeviceIndex deviceOf(const at::ITensorListRef& tensors) {
+  for (const at::Tensor& tensor : tensors) {
+    if (tensor.is_privateuseone()) return tensor.get_device();
+  }
+  TORCH_INTERNAL_ASSERT(false, "no operand is on the device");
 }
 
 namespace fast {
 
-// Whether `tensor` is a contiguous device tensor of a type that needs no
-// promotion: a floating one, or any real one where the result is bool.
+// Whether `tensor` is a contiguous, non-empty device tensor of a type that needs
+// no promotion: a floating one, or any real one where the result is bool.
 inline bool isPlain(const at::Tensor& tensor, ResultType result) {
   const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
   const at::ScalarType type = impl->dtype().toScalarType();
   return (at::isFloatingType(type) ||
           (result == ResultType::kBool && !at::isComplexType(type))) &&
-         impl->is_contiguous() && tensor.is_privateuseone();
+         impl->is_contiguous() && impl->numel() > 0 &&
+         tensor.is_privateuseone();
 }
 
 // Whether `other` has the type, device and shape of `first` and is contiguous.
@@ -169,6 +187,11 @@ at::ScalarType sumType(at::ScalarType input,
 
 // `tensor` as type `dtype`, which is itself when it has that type.
 at::Tensor castTo(const at::Tensor& tensor, at::ScalarType dtype);
+
+// Index tensors on the device; torch accepts them on the CPU too.
+c10::List<std::optional<at::Tensor>> indicesOn(
+    const c10::List<std::optional<at::Tensor>>& indices,
+    c10::DeviceIndex device);
 
 // What torch.cat joins: `tensors` without its legacy empty ones, as `dtype`.
 std::vector<at::Tensor> catOperands(const at::ITensorListRef& tensors,

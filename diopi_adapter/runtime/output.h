@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <type_traits>
 
 #include "diopi_adapter/aten/empty.h"
@@ -46,6 +47,16 @@ at::Tensor makeProxy(const at::Tensor& out, c10::IntArrayRef sizes,
                      c10::IntArrayRef strides,
                      const at::TensorOptions& options);
 }  // namespace detail
+
+// Optional arguments as meta functions take them. An undefined tensor is none.
+inline at::OptionalTensorRef toMeta(const std::optional<at::Tensor>& tensor) {
+  return tensor.has_value() && tensor->defined() ? at::OptionalTensorRef(*tensor)
+                                                 : at::OptionalTensorRef();
+}
+inline at::OptionalScalarRef toMeta(const std::optional<at::Scalar>& scalar) {
+  return scalar.has_value() ? at::OptionalScalarRef(&*scalar)
+                            : at::OptionalScalarRef();
+}
 
 // Runs torch's own meta function of a structured operator: it checks the
 // arguments, infers type and shape, and asks this class for the outputs.

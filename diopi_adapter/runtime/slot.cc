@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <string>
 
+#include "diopi_adapter/fallback/cpu_fallback.h"
+#include "diopi_adapter/runtime/call.h"
+
 namespace dipu::adapter {
 namespace {
 
@@ -34,6 +37,10 @@ void addSlot(SlotBase& slot) {
   const std::string_view name = slot.name();
   const auto it = std::lower_bound(all.begin(), all.end(), name, nameLess);
   if (it == all.end() || (*it)->name() != name) all.insert(it, &slot);
+}
+
+void fallBackRefused(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  fallback::cpuFallback(op, stack, refusalReason());
 }
 
 }  // namespace detail

@@ -24,7 +24,6 @@
 #include <vector>
 
 #include "diopi_adapter/fallback/counters.h"
-#include "diopi_adapter/fallback/cpu_fallback.h"
 
 namespace dipu::adapter {
 
@@ -75,6 +74,8 @@ SlotBase* findSlot(std::string_view name);
 
 namespace detail {
 void addSlot(SlotBase& slot);
+// The CPU fallback, with the reason that the wrapper noted (call.h).
+void fallBackRefused(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 }  // namespace detail
 
 template <typename Function>
@@ -110,8 +111,8 @@ class Slot<Result(Args...)> final : public SlotBase {
   // Computes the call on the CPU: counted, and possibly refused by policy.
   Result fallBack(Args... args) {
     return c10::impl::BoxedKernelWrapper<Result(Args...)>::call(
-        c10::BoxedKernel::makeFromFunction<&fallback::cpuFallback>(), handle(),
-        c10::DispatchKeySet(), std::forward<Args>(args)...);
+        c10::BoxedKernel::makeFromFunction<&detail::fallBackRefused>(),
+        handle(), c10::DispatchKeySet(), std::forward<Args>(args)...);
   }
 
  private:

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diopi_adapter/runtime/symbol_table.h"
 
-#include <utility>
-
 namespace dipu::adapter {
 
 namespace detail {
@@ -18,31 +16,31 @@ std::vector<SymbolReport>& report() {
 }
 
 template <typename Function>
-void fill(const SymbolResolver& resolve, const char* name, Function& slot) {
-  SymbolInfo info = resolve(name);
-  slot = info.state == SymbolState::kFound
-             ? reinterpret_cast<Function>(info.address)
-             : nullptr;
-  report().push_back({name, info.state, std::move(info.detail)});
+void fill(const loader::OperatorLibrary& library, loader::Symbol symbol,
+          Function& slot) {
+  slot = reinterpret_cast<Function>(library.address(symbol));
+  report().push_back({loader::symbolName(symbol), library.state(symbol)});
 }
 
 }  // namespace
 
-void fillSymbolTable(const SymbolResolver& resolve) {
+void fillSymbolTable(const loader::OperatorLibrary& library) {
   report().clear();
-#define DIOPI_SYMBOL(name) fill(resolve, #name, detail::g_symbols.name);
+  report().reserve(loader::kSymbolCount);
+#define DIOPI_SYMBOL(name) \
+  fill(library, loader::Symbol::name, detail::g_symbols.name);
 #include <diopi/symbols.inc>
 }
 
 const std::vector<SymbolReport>& symbolReport() { return report(); }
 
-const char* toString(SymbolState state) noexcept {
+const char* toString(loader::SymbolState state) noexcept {
   switch (state) {
-    case SymbolState::kFound: return "found";
-    case SymbolState::kMissing: return "missing";
-    case SymbolState::kMangled: return "mangled";
-    case SymbolState::kRefused: return "refused";
-    case SymbolState::kDisabled: return "disabled";
+    case loader::SymbolState::kFound: return "found";
+    case loader::SymbolState::kMissing: return "missing";
+    case loader::SymbolState::kMangled: return "mangled";
+    case loader::SymbolState::kRefused: return "refused";
+    case loader::SymbolState::kDisabled: return "disabled";
   }
   return "missing";
 }

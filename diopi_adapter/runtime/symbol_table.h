@@ -14,9 +14,9 @@
 #include <diopi/functions_mmcv.h>
 #include <diopi/functions_sparse.h>
 
-#include <functional>
-#include <string>
 #include <vector>
+
+#include "core/loader/operator_library.h"
 
 namespace dipu::adapter {
 
@@ -32,32 +32,14 @@ extern SymbolTable g_symbols;
 // The table of this process. Written by fillSymbolTable only.
 inline const SymbolTable& symbols() { return detail::g_symbols; }
 
-// What is known of one DIOPI function.
-enum class SymbolState {
-  kFound,
-  kMissing,
-  kMangled,   // present under a C++ name only; `detail` is that name
-  kRefused,   // present, but of another signature revision
-  kDisabled,  // present, but the vendor asks not to use it
-};
-
-struct SymbolInfo {
-  void* address = nullptr;  // null unless kFound
-  SymbolState state = SymbolState::kMissing;
-  std::string detail;  // for people: why it is not used; may be empty
-};
-
-using SymbolResolver = std::function<SymbolInfo(const char* name)>;
-
-// Fills the table. Call once, before any operator is registered; not safe
-// while operators run.
-void fillSymbolTable(const SymbolResolver& resolve);
+// Fills the table from `library`, which stays open for ever. Call once, before
+// any operator is registered; not safe while operators run.
+void fillSymbolTable(const loader::OperatorLibrary& library);
 
 // One line of torch_dipu.ops_report().
 struct SymbolReport {
   const char* name;
-  SymbolState state;
-  std::string detail;
+  loader::SymbolState state;
 };
 
 // All DIOPI functions in the order of symbols.inc; empty before the table is
@@ -65,6 +47,6 @@ struct SymbolReport {
 const std::vector<SymbolReport>& symbolReport();
 
 // "found", "missing", "mangled", "refused" or "disabled".
-const char* toString(SymbolState state) noexcept;
+const char* toString(loader::SymbolState state) noexcept;
 
 }  // namespace dipu::adapter

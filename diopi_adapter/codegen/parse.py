@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads ops.yaml and the table of DIOPI functions."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+
+import yaml
+
+from diopi_adapter.codegen import model
+
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+_CALL = re.compile(rf"({_NAME})\((.*)\)", re.DOTALL)
+# Commas outside parentheses and quotes.
+_COMMA = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)(?![^()]*\))')
+_KEYS = (
+    "op",
+    "call",
+    "number",
+    "out",
+    "cast",
+    "require",
+    "elementwise",
+    "masks",
+    "mutates",
+    "result",
+)
+
+
+def _line(node: yaml.Node) -> int:
+    return node.start_mark.line + 1
+
+
+class _Parser:
+    """Parses the entries of one file; errors name it."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+
+    def entries(self, text: str) -> Iterator[model.Entry]:
+        root = self._compose(text)
+        if not isinstance(root, yaml.MappingNode):
+            raise self._error(root, "expected a mapping with the key `operators`")
+        for key, value in root.value:
+            if key.value != "operators":
+                raise self._error(key, f"unknown key `{key.value}`; use `operators`")
+            for node in self._sequence(value):
+                yield self._entry(node)
+
+    def _compose(self, text: str) -> yaml.Node:
+        try:
+            root = yaml.compose(text, Loader=yaml.SafeLoader)
+        except yaml.MarkedYAMLError as error:
+            line = error.problem_mark.line + 1 if error.problem_mark else 1
+            raise model.SpecError(self._source, line, str(error.problem)) from error
+        if root is None:
+            raise model.SpecError(self._source, 1, "the file has no entries")
+        return root
+
+    def _error(self, node: yaml.Node, reason: str) -> model.SpecError:
+        return model.SpecError(self._source, _line(node), reason)
+
+    def _entry(self, node: yaml.Node) -> model.Entry:
+        fields = self._mapping(node)
+        for key, value in fields.items():
+            if key not in _KEYS:
+                known = ", ".join(_KEYS)
+                raise self._error(value, f"unknown key `{key}`; known are {known}")
+        for key in ("op", "call"):
+            if key not in fields:
+                raise self._error(node, f"an entry needs the key `{key}`")
+        return model.Entry(
+            source=self._source,
+            line=_line(node),
+            op=self._text(fields["op"]),
+            call=self._call(fields["call"]),
+            number=self._call(fields["number"]) if "number" in fields else None,
+            out=tuple(self._outs(fields.get("out"))),
+            cast=tuple(self._texts(fields.get("cast"))),
+            require=tuple(self._literals(fields.get("require"))),
+            elementwise=tuple(self._names(fields.get("elementwise"))),
+            masks=tuple(self._names(fields.get("masks"))),
+            mutates=tuple(self._names(fields.get("mutates"))),
+            result_is_bool=self._result(fields.get("result")),
+        )
+
+    def _sequence(self, node: yaml.Node) -> list[yaml.Node]:
+        if not isinstance(node, yaml.SequenceNode):
+            raise self._error(node, "expected a list")
+        return list(node.value)
+
+    def _mapping(self, node: yaml.Node) -> dict[str, yaml.Node]:
+        if not isinstance(node, yaml.MappingNode):
+            raise self._error(node, "expected a mapping")
+        fields: dict[str, yaml.Node] = {}
+        for key, value in node.value:
+            if key.value in fields:
+                raise self._error(key, f"the key `{key.value}` appears twice")
+            fields[key.value] = value
+        return fields
+
+    def _text(self, node: yaml.Node) -> str:
+        if not isinstance(node, yaml.ScalarNode) or not node.value:
+            raise self._error(node, "expected text")
+        return str(node.value)
+
+    def _names(self, node: yaml.Node | None) -> Iterator[str]:
+        for item in self._sequence(node) if node else ():
+            yield self._text(item)
+
+    def _texts(self, node: yaml.Node | None) -> Iterator[tuple[str, str]]:
+        for key, value in (self._mapping(node) if node else {}).items():
+            yield key, self._text(value)
+
+    def _literals(
+        self, node: yaml.Node | None
+    ) -> Iterator[tuple[str, model.Literal]]:
+        for key, value in (self._mapping(node) if node else {}).items():
+            literal = _literal(self._text(value))
+            if literal is None:
+                reason = f"`{value.value}` is not a constant; use true, 0 or none"
+                raise self._error(value, reason)
+            yield key, literal
+
+    def _result(self, node: yaml.Node | None) -> bool:
+        if node is not None and self._text(node) != "bool":
+            raise self._error(node, f"result is `bool` or absent, not `{node.value}`")
+        return node is not None
+
+    def _outs(self, node: yaml.Node | None) -> Iterator[model.OutSpec]:
+        if node is None:
+            return
+        single = isinstance(node, yaml.ScalarNode)
+        for item in [node] if single else self._sequence(node):
+            function, arguments = self._apply(item)
+            yield model.OutSpec(_line(item), function, tuple(arguments))
+
+    def _apply(self, node: yaml.Node) -> tuple[str, list[str]]:
+        text = self._text(node)
+        match = _CALL.fullmatch(text)
+        if match is None:
+            raise self._error(node, f"expected a call like name(a, b), not `{text}`")
+        inner = match[2].strip()
+        parts = [part.strip() for part in _COMMA.split(inner)] if inner else []
+        return match[1], parts
+
+    def _call(self, node: yaml.Node) -> model.CallSpec:
+        function, parts = self._apply(node)
+        arguments = tuple(self._expression(node, part) for part in parts)
+        return model.CallSpec(_line(node), function, arguments)
+
+    def _expression(self, node: yaml.Node, text: str) -> model.Expression:
+        literal = _literal(text)
+        if literal is not None:
+            return literal
+        if re.fullmatch(_NAME, text):
+            return model.Name(text)
+        match = _CALL.fullmatch(text)
+        if match is None:
+            raise self._error(node, f"cannot read the argument `{text}`")
+        parts = tuple(part.strip() for part in match[2].split(","))
+        return model.Apply(match[1], parts)
+
+
+def _literal(text: str) -> model.Literal | None:
+    if text in ("true", "false"):
+        return model.Literal(model.LiteralKind.BOOL, text)
+    if text == "none":
+        return model.Literal(model.LiteralKind.NONE, text)
+    if re.fullmatch(r"-?\d+", text):
+        return model.Literal(model.LiteralKind.INT, text)
+    if re.fullmatch(r'"[^"\\]*"', text):
+        return model.Literal(model.LiteralKind.TEXT, text)
+    return None
+
+
+def parse_entries(text: str, source: str) -> tuple[model.Entry, ...]:
+    """Entries of `text`, in their order.
+
+    Args:
+      text: content of ops.yaml.
+      source: its name for messages.
+
+    Raises:
+      model.SpecError: the text is not a list of entries.
+    """
+    return tuple(_Parser(source).entries(text))
+
+
+def _parameter(text: str) -> model.DiopiParameter:
+    type_, _, name = text.strip().rpartition(" ")
+    # const on something passed by value changes nothing for the caller.
+    by_value = type_.startswith("const ") and not type_.endswith("*")
+    return model.DiopiParameter(type_[len("const ") :] if by_value else type_, name)
+
+
+def parse_functions(text: str) -> dict[str, model.DiopiFunction]:
+    """DIOPI's operators by name, from the text of diopi_functions.tsv."""
+    functions = {}
+    for row in csv.DictReader(text.splitlines(), delimiter="\t"):
+        parameters = [p for p in row["parameters"].split(";") if p.strip()]
+        if row["header"] == "diopirt.h" or not parameters:
+            continue
+        functions[row["name"]] = model.DiopiFunction(
+            row["name"], tuple(_parameter(p) for p in parameters[1:])
+        )
+    return functions

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The vocabulary of `out:` in ops.yaml: sizes and types of outputs that no meta
+// function of torch tells.
+//
+// Functions throw c10::Error for arguments that make no sense. Types of saved
+// statistics are accumulation types: float32 for float16 and bfloat16.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Scalar.h>
+#include <c10/util/OptionalArrayRef.h>
+
+#include <optional>
+
+#include "diopi_adapter/runtime/output.h"
+
+namespace dipu::adapter::shape {
+
+// Like `tensor`, with its strides where they are dense.
+OutputSpec like(const at::Tensor& tensor);
+// Like `tensor`, contiguous.
+OutputSpec packed(const at::Tensor& tensor);
+// No dimensions, the type of `tensor`.
+OutputSpec scalar(const at::Tensor& tensor);
+// No dimensions, the type of a sum over `tensor`.
+OutputSpec total(const at::Tensor& tensor, std::optional<at::ScalarType> dtype);
+
+// `tensor` reduced over `dim`, all dimensions when `dim` is empty.
+OutputSpec reduced(const at::Tensor& tensor, at::OptionalIntArrayRef dim,
+                   bool keepdim);
+
+// torch.arange and torch.linspace; the type is that of `out`.
+OutputSpec arange(const at::Scalar& start, const at::Scalar& end,
+                  const at::Scalar& step, const at::Tensor& out);
+OutputSpec linspace(int64_t steps, const at::Tensor& out);
+
+// `tensor` with its dimension `dim` taken by `index`.
+OutputSpec selected(const at::Tensor& tensor, int64_t dim,
+                    const at::Tensor& index);
+// Rows of `weight` for each index.
+OutputSpec embedded(const at::Tensor& weight, const at::Tensor& indices);
+OutputSpec embeddingGrad(const at::Tensor& grad_output, int64_t num_weights);
+
+// A loss of two tensors that broadcast.
+OutputSpec reducedLoss(const at::Tensor& input, const at::Tensor& target,
+                       int64_t reduction);
+// A loss per element of `target`, of the type of `input`.
+OutputSpec reducedTarget(const at::Tensor& input, const at::Tensor& target,
+                         int64_t reduction);
+
+// The last dimensions of `input` replaced by `output_size`.
+OutputSpec pooled(const at::Tensor& input, at::IntArrayRef output_size);
+
+// Statistics and parameters of normalizations. Channels are dimension 1.
+OutputSpec channelStats(const at::Tensor& input);
+OutputSpec channelParams(const at::Tensor& input,
+                         const std::optional<at::Tensor>& weight);
+OutputSpec normStats(const at::Tensor& input, at::IntArrayRef normalized_shape);
+OutputSpec normParams(const at::Tensor& input,
+                      const std::optional<at::Tensor>& weight,
+                      at::IntArrayRef normalized_shape);
+OutputSpec groupStats(const at::Tensor& input, int64_t batch, int64_t groups);
+
+}  // namespace dipu::adapter::shape
