@@ -69,7 +69,7 @@ bool DenseTensor::open() {
     return false;
   }
   if (copied_) {
-    view_.data = queue_.scratch(spanBytes(view_));
+    view_.data = queue_.scratch(std::max<std::size_t>(1, spanBytes(view_)));
     if (view_.data == nullptr) return false;
   }
   address_ = translateView(queue_, view_);

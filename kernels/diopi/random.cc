@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DIOPI's random functions. See Note [Who advances the generator] in
+// kernels/compute/random/random.h.
+#include "kernels/compute/random/random.h"
+
+#include <diopi/functions.h>
+
+#include "kernels/diopi/tensor_args.h"
+
+namespace {
+
+using dipu::kernels::RandomSource;
+using dipu::kernels::Status;
+using dipu::kernels::diopi::done;
+using dipu::kernels::diopi::queueOf;
+using dipu::kernels::diopi::view;
+
+// Calls function(source) and moves the generator by what it took.
+template <typename Function>
+diopiError_t draw(diopiGeneratorHandle_t generator, const Function& function) {
+  uint64_t seed = 0;
+  uint64_t offset = 0;
+  const diopiError_t status =
+      diopiGeneratorGetSeedAndOffset(generator, &seed, &offset);
+  if (status != diopiSuccess) {
+    dipu::kernels::fail(Status::kInvalid, "the generator has no seed");
+    return status;
+  }
+  RandomSource source(seed, offset);
+  const Status drawn = function(&source);
+  if (drawn != Status::kOk) return done(drawn);
+  return diopiGeneratorSetSeedAndOffset(generator, seed, source.offset());
+}
+
+}  // namespace
+
+extern "C" {
+
+diopiError_t diopiUniformInp(diopiContextHandle_t ctx,
+                             diopiTensorHandle_t inout, double from, double to,
+                             diopiGeneratorHandle_t generator) {
+  return draw(generator, [&](RandomSource* source) {
+    return dipu::kernels::uniform(queueOf(ctx), view(inout), from, to, source);
+  });
+}
+
+diopiError_t diopiNormal(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                         double mean, double std,
+                         diopiGeneratorHandle_t generator) {
+  return draw(generator, [&](RandomSource* source) {
+    return dipu::kernels::normal(queueOf(ctx), view(out), mean, std, source);
+  });
+}
+
+diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
+                            double mean, double std,
+                            diopiGeneratorHandle_t generator) {
+  return diopiNormal(ctx, inout, mean, std, generator);
+}
+
+diopiError_t diopiNormalTensor(diopiContextHandle_t ctx,
+                               diopiTensorHandle_t out,
+                               diopiConstTensorHandle_t mean,
+                               diopiConstTensorHandle_t std,
+                               diopiGeneratorHandle_t generator) {
+  return draw(generator, [&](RandomSource* source) {
+    return dipu::kernels::normalOf(queueOf(ctx), view(out), view(mean),
+                                   view(std), source);
+  });
+}
+
+diopiError_t diopiBernoulli(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                            diopiConstTensorHandle_t input,
+                            diopiGeneratorHandle_t generator) {
+  return draw(generator, [&](RandomSource* source) {
+    return dipu::kernels::bernoulliOf(queueOf(ctx), view(out), view(input),
+                                      source);
+  });
+}
+
+diopiError_t diopiBernoulliInp(diopiContextHandle_t ctx,
+                               diopiTensorHandle_t inout,
+                               diopiGeneratorHandle_t generator) {
+  return diopiBernoulli(ctx, inout, inout, generator);
+}
+
+diopiError_t diopiBernoulliScalar(diopiContextHandle_t ctx,
+                                  diopiTensorHandle_t out, double p,
+                                  diopiGeneratorHandle_t generator) {
+  return draw(generator, [&](RandomSource* source) {
+    return dipu::kernels::bernoulli(queueOf(ctx), view(out), p, source);
+  });
+}
+
+// Without `to`, all integers from `from` on that int64 holds.
+diopiError_t diopiRandomInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
+                            int64_t from, const int64_t* to,
+                            diopiGeneratorHandle_t generator) {
+  const auto start = static_cast<uint64_t>(from);
+  const uint64_t end = to == nullptr ? uint64_t{1} << 63
+                                     : static_cast<uint64_t>(*to);
+  return draw(generator, [&](RandomSource* source) {
+    return dipu::kernels::randomIntegers(queueOf(ctx), view(inout), from,
+                                         end - start, source);
+  });
+}
+
+diopiError_t diopiRandperm(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                           int64_t /*n*/, diopiGeneratorHandle_t generator) {
+  return draw(generator, [&](RandomSource* source) {
+    return dipu::kernels::randomPermutation(queueOf(ctx), view(out), source);
+  });
+}
+
+diopiError_t diopiMultinomial(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                              diopiConstTensorHandle_t input,
+                              int64_t /*num_samples*/, bool replacement,
+                              diopiGeneratorHandle_t generator) {
+  return draw(generator, [&](RandomSource* source) {
+    return dipu::kernels::multinomial(queueOf(ctx), view(out), view(input),
+                                      replacement, source);
+  });
+}
+
+// Outside training nothing is dropped.
+diopiError_t diopiDropout(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                          diopiTensorHandle_t mask,
+                          diopiConstTensorHandle_t input, double p, bool train,
+                          diopiGeneratorHandle_t generator) {
+  return draw(generator, [&](RandomSource* source) {
+    return dipu::kernels::dropout(queueOf(ctx), view(out), view(mask),
+                                  view(input), train ? p : 0.0, source);
+  });
+}
+
+diopiError_t diopiDropoutInp(diopiContextHandle_t ctx,
+                             diopiTensorHandle_t input,
+                             diopiTensorHandle_t mask, double p, bool train,
+                             diopiGeneratorHandle_t generator) {
+  return diopiDropout(ctx, input, mask, input, p, train, generator);
+}
+
+}  // extern "C"
