@@ -198,13 +198,21 @@ dipu_error* setAsync(void* ptr, int32_t device, int32_t value, size_t bytes,
                "tangMemsetAsync of %zu bytes on device %d", bytes, device);
 }
 
+// tang does not tell which allocation a pointer belongs to, so `allocation` and
+// `bytes` stay empty.
 dipu_error* getPointerInfo(const void* ptr, dipu_pointer_info* inout_info) {
   tangPointerAttributes attributes{};
-  const tangError_t status = tangPointerGetAttributes(&attributes, ptr);
+  if (dipu_error* error = check(tangPointerGetAttributes(&attributes, ptr),
+                                "tangPointerGetAttributes(%p)", ptr)) {
+    return error;
+  }
   dipu_pointer_info filled{};
   filled.device = DIPU_HOST;
-  if (dipu_error* error = check(status, "tangPointerGetAttributes(%p)", ptr)) {
-    return error;
+  if (attributes.type == tangMemoryTypeDevice) {
+    filled.kind = DIPU_MEMORY_DEVICE;
+    filled.device = attributes.device;
+  } else if (attributes.type == tangMemoryTypeHost) {
+    filled.kind = DIPU_MEMORY_PINNED;
   }
   plugin_kit::copyKnownFields(filled, inout_info);
   return nullptr;
