@@ -128,3 +128,18 @@ soft_status soft_device_enable_peer_access(int32_t device, int32_t peer) {
 soft_status soft_device_disable_peer_access(int32_t device, int32_t peer) {
   return setPeerAccess("soft_device_disable_peer_access", device, peer, false);
 }
+
+soft_status soft_device_get_peer_access(int32_t device, int32_t peer,
+                                        int32_t* out_enabled) {
+  Device* owner = nullptr;
+  if (soft_status status =
+          findPair("soft_device_get_peer_access", device, peer, &owner)) {
+    return status;
+  }
+  if (out_enabled == nullptr) {
+    return fail(SOFT_INVALID_VALUE,
+                "soft_device_get_peer_access: out_enabled is NULL");
+  }
+  *out_enabled = owner->canAccess(peer) ? 1 : 0;
+  return SOFT_OK;
+}

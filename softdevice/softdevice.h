@@ -82,10 +82,14 @@ SOFT_API soft_status soft_device_get_error(int32_t device);
 
 SOFT_API soft_status soft_device_can_access_peer(int32_t device, int32_t peer,
                                                  int32_t* out_accessible);
+/* Lets work of `device` use memory of `peer`; copies need no permission.
+ * Enabling twice is a success. */
 SOFT_API soft_status soft_device_enable_peer_access(int32_t device,
                                                     int32_t peer);
 SOFT_API soft_status soft_device_disable_peer_access(int32_t device,
                                                      int32_t peer);
+SOFT_API soft_status soft_device_get_peer_access(int32_t device, int32_t peer,
+                                                 int32_t* out_enabled);
 
 /* -------------------------------------------------------------- memory */
 
@@ -157,6 +161,7 @@ SOFT_API soft_status soft_stream_wait_event(soft_stream* stream,
                                             soft_event* event);
 SOFT_API int32_t soft_stream_device(const soft_stream* stream);
 SOFT_API int32_t soft_stream_priority(const soft_stream* stream);
+SOFT_API uint32_t soft_stream_flags(const soft_stream* stream);
 /* Never reused within a process; the default stream of device d is d. */
 SOFT_API uint64_t soft_stream_id(const soft_stream* stream);
 

@@ -86,6 +86,10 @@ int32_t soft_stream_priority(const soft_stream* stream) {
   return stream->priority();
 }
 
+uint32_t soft_stream_flags(const soft_stream* stream) {
+  return stream->flags();
+}
+
 uint64_t soft_stream_id(const soft_stream* stream) { return stream->id(); }
 
 const soft_address_map* soft_stream_address_map(soft_stream* stream) {

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tang: the runtime API of droplet's SDK.
+ *
+ * Names, codes and order of arguments are those of the tang runtime 0.13, the
+ * declarations are this project's own. Capture, graphs and memory shared
+ * between processes are not offered.
+ *
+ * Every thread has a current device, 0 at first. Functions without a device or
+ * stream argument act on it, and what is created belongs to it. All functions
+ * may be called from any thread.
+ *
+ * Differs from the CUDA runtime: no copy direction "default"; two codes for
+ * exhausted memory (host 2, device 3006); tangFree waits for the device; an
+ * allocation of no bytes gives NULL and success.
+ */
+#ifndef DIPU_VENDORS_DROPLET_TANG_TANG_RUNTIME_H_
+#define DIPU_VENDORS_DROPLET_TANG_TANG_RUNTIME_H_
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TANG_API __attribute__((visibility("default")))
+
+typedef enum tangError {
+  tangSuccess = 0,
+  tangErrorInvalidValue = 1,
+  tangErrorMemoryAllocation = 2,
+  tangErrorInitializationError = 3,
+  tangErrorDeinitialized = 4,
+  tangErrorInvalidConfiguration = 9,
+  tangErrorInvalidDevicePointer = 17,
+  tangErrorInvalidMemcpyDirection = 21,
+  tangErrorInsufficientDriver = 35,
+  tangErrorNotImplemented = 99,
+  tangErrorNoDevice = 100,
+  tangErrorInvalidDevice = 101,
+  tangErrorIllegalState = 305,
+  tangErrorInvalidResourceHandle = 400,
+  tangErrorSymbolNotFound = 500,
+  tangErrorNotReady = 600,
+  tangErrorIllegalAddress = 700,
+  tangErrorPeerAccessAlreadyEnabled = 704,
+  tangErrorPeerAccessNotEnabled = 705,
+  tangErrorHostMemoryAlreadyRegistered = 712,
+  tangErrorLaunchFailure = 719,
+  tangErrorNotSupported = 801,
+  tangErrorUnknown = 999,
+  tangErrorDeviceOutOfMemory = 3006,
+  tangErrorDriverIoctlFailed = 10000
+} tangError_t;
+
+/* A stream handle is a softdevice stream. NULL and tangStreamLegacy name the
+ * default stream of the current device, which orders itself with all streams
+ * that were not created with tangStreamNonBlocking. */
+typedef struct soft_stream* tangStream_t;
+typedef struct soft_event* tangEvent_t;
+#define tangStreamLegacy ((tangStream_t)0x1)
+
+typedef enum tangMemcpyKind {
+  tangMemcpyHostToHost = 0,
+  tangMemcpyHostToDevice = 1,
+  tangMemcpyDeviceToHost = 2,
+  tangMemcpyDeviceToDevice = 3
+} tangMemcpyKind;
+
+typedef enum tangDeviceAttr {
+  tangDevAttrWarpSize = 2,
+  tangDevAttrMaxThreadsPerBlock = 4,
+  tangDevAttrMultiProcessorCount = 13,
+  tangDevAttrComputeCapabilityMajor = 51,
+  tangDevAttrMemoryPoolsSupported = 63
+} tangDeviceAttr;
+
+typedef enum tangMemoryType {
+  tangMemoryTypeUnregistered = 0, /* pageable host memory or no memory */
+  tangMemoryTypeHost = 1,         /* pinned host memory */
+  tangMemoryTypeDevice = 2
+} tangMemoryType;
+
+typedef struct tangPointerAttributes {
+  tangMemoryType type;
+  int device;          /* -1 for host memory */
+  void* devicePointer; /* the address for device code, NULL if it has none */
+  void* hostPointer;   /* the address for the host, NULL if it has none */
+} tangPointerAttributes;
+
+enum {
+  tangStreamDefault = 0,
+  tangStreamNonBlocking = 1,
+  tangEventDefault = 0,
+  tangEventBlockingSync = 1,
+  tangEventDisableTiming = 2,
+  tangEventInterprocess = 4, /* not supported */
+  tangHostAllocDefault = 0,
+  tangHostAllocPortable = 1,
+  tangHostAllocMapped = 2,        /* not supported */
+  tangHostAllocWriteCombined = 4, /* not supported */
+  tangHostAllocMapDeviceMemory = 0x100
+};
+
+typedef void (*tangStreamCallback_t)(tangStream_t stream, tangError_t status,
+                                     void* userData);
+typedef void (*tangHostFn_t)(void* userData);
+
+/* Devices. */
+TANG_API tangError_t tangGetDeviceCount(int* count);
+TANG_API tangError_t tangSetDevice(int deviceId);
+TANG_API tangError_t tangGetDevice(int* deviceId);
+TANG_API tangError_t tangDeviceSynchronize(void);
+TANG_API tangError_t tangDeviceReset(void);
+TANG_API tangError_t tangDeviceGetAttribute(int* value, tangDeviceAttr attr,
+                                            int deviceId);
+TANG_API tangError_t tangDeviceGetStreamPriorityRange(int* leastPriority,
+                                                      int* greatestPriority);
+TANG_API tangError_t tangRuntimeGetVersion(int* runtimeVersion);
+TANG_API tangError_t tangDriverGetVersion(int* driverVersion);
+TANG_API tangError_t tangDeviceCanAccessPeer(int* canAccessPeer, int device,
+                                             int peerDevice);
+TANG_API tangError_t tangDeviceEnablePeerAccess(int peerDevice,
+                                                unsigned int flags);
+TANG_API tangError_t tangDeviceDisablePeerAccess(int peerDevice);
+
+/* Errors. A failure stays the thread's last error until tangGetLastError
+ * returns it; "not ready" is no failure. */
+TANG_API tangError_t tangGetLastError(void);
+TANG_API tangError_t tangPeekAtLastError(void);
+TANG_API const char* tangGetErrorName(tangError_t error);
+/* For the code of the thread's latest failure the text includes its details;
+ * it is valid until the thread's next failure. */
+TANG_API const char* tangGetErrorString(tangError_t error);
+
+/* Memory. The kind of a copy must agree with its two addresses. */
+TANG_API tangError_t tangMalloc(void** pptr, size_t sizeBytes);
+TANG_API tangError_t tangFree(void* ptr);
+TANG_API tangError_t tangMallocHost(void** pptr, size_t sizeBytes);
+TANG_API tangError_t tangHostAlloc(void** pptr, size_t sizeBytes,
+                                   unsigned int flags);
+TANG_API tangError_t tangFreeHost(void* ptr);
+TANG_API tangError_t tangHostRegister(void* ptr, size_t sizeBytes,
+                                      unsigned int flags);
+TANG_API tangError_t tangHostUnregister(void* ptr);
+TANG_API tangError_t tangMemcpy(void* dst, const void* src, size_t sizeBytes,
+                                tangMemcpyKind kind);
+TANG_API tangError_t tangMemcpyAsync(void* dst, const void* src,
+                                     size_t sizeBytes, tangMemcpyKind kind,
+                                     tangStream_t stream);
+TANG_API tangError_t tangMemcpyPeer(void* dst, int dstDevice, const void* src,
+                                    int srcDevice, size_t count);
+TANG_API tangError_t tangMemcpyPeerAsync(void* dst, int dstDevice,
+                                         const void* src, int srcDevice,
+                                         size_t count, tangStream_t stream);
+TANG_API tangError_t tangMemset(void* dst, int value, size_t sizeBytes);
+TANG_API tangError_t tangMemsetAsync(void* dst, int value, size_t sizeBytes,
+                                     tangStream_t stream);
+TANG_API tangError_t tangMemGetInfo(size_t* free, size_t* total);
+TANG_API tangError_t tangPointerGetAttributes(
+    struct tangPointerAttributes* attributes, const void* ptr);
+
+/* Streams. Host functions run on the stream's thread and must not call tang. */
+TANG_API tangError_t tangStreamCreate(tangStream_t* stream);
+TANG_API tangError_t tangStreamCreateWithFlags(tangStream_t* stream,
+                                               unsigned int flags);
+TANG_API tangError_t tangStreamCreateWithPriority(tangStream_t* stream,
+                                                  unsigned int flags,
+                                                  int priority);
+TANG_API tangError_t tangStreamDestroy(tangStream_t stream);
+TANG_API tangError_t tangStreamSynchronize(tangStream_t stream);
+TANG_API tangError_t tangStreamQuery(tangStream_t stream);
+TANG_API tangError_t tangStreamWaitEvent(tangStream_t stream, tangEvent_t event,
+                                         unsigned int flag);
+TANG_API tangError_t tangStreamGetPriority(tangStream_t stream, int* priority);
+TANG_API tangError_t tangStreamGetFlags(tangStream_t stream,
+                                        unsigned int* flags);
+TANG_API tangError_t tangStreamGetId(tangStream_t stream, int* pId);
+TANG_API tangError_t tangStreamAddCallback(tangStream_t stream,
+                                           tangStreamCallback_t callback,
+                                           void* userData, unsigned int flags);
+TANG_API tangError_t tangLaunchHostFunc(tangStream_t stream, tangHostFn_t fn,
+                                        void* userData);
+
+/* Events. */
+TANG_API tangError_t tangEventCreate(tangEvent_t* event);
+TANG_API tangError_t tangEventCreateWithFlags(tangEvent_t* event,
+                                              unsigned flag);
+TANG_API tangError_t tangEventRecord(tangEvent_t event, tangStream_t stream);
+TANG_API tangError_t tangEventRecordWithFlags(tangEvent_t event,
+                                              tangStream_t stream,
+                                              unsigned int flags);
+TANG_API tangError_t tangEventSynchronize(tangEvent_t event);
+TANG_API tangError_t tangEventQuery(tangEvent_t event);
+TANG_API tangError_t tangEventElapsedTime(float* ms, tangEvent_t start,
+                                          tangEvent_t stop);
+TANG_API tangError_t tangEventDestroy(tangEvent_t event);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* DIPU_VENDORS_DROPLET_TANG_TANG_RUNTIME_H_ */
