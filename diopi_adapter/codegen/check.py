@@ -47,9 +47,7 @@ class _Checker:
         schema = aten.find(entry.op)
         if schema is None:
             others = aten.overloads(entry.op)
-            hint = (
-                f"; its overloads are {', '.join(others)}" if others else ""
-            )
+            hint = f"; its overloads are {', '.join(others)}" if others else ""
             raise entry.error(f"torch has no such operator{hint}")
         self._schema = schema
         self._types = {a.name: a.type for a in schema.arguments}
@@ -98,10 +96,8 @@ class _Checker:
         )
 
     def _allocates(self) -> bool:
-        function = self._functions.get(self._entry.call.function)
-        pairs = zip(
-            self._entry.call.arguments, function.parameters if function else ()
-        )
+        spec = self._entry.call
+        pairs = zip(spec.arguments, self._function(spec).parameters, strict=True)
         outputs = self._schema.outputs
         return any(
             isinstance(argument, model.Name)
@@ -162,7 +158,7 @@ class _Checker:
                 f"not {len(spec.arguments)}",
                 spec.line,
             )
-        for name, type_ in zip(spec.arguments, wanted):
+        for name, type_ in zip(spec.arguments, wanted, strict=True):
             if type_ == "out":
                 if name not in self._schema.outputs:
                     raise error(f"`{name}` is not an output", spec.line)
@@ -181,7 +177,8 @@ class _Checker:
         if spec is None:
             return None, None
         function = self._function(spec)
-        for argument, parameter in zip(spec.arguments, function.parameters):
+        pairs = zip(spec.arguments, function.parameters, strict=True)
+        for argument, parameter in pairs:
             if (
                 isinstance(argument, model.Name)
                 and self._types.get(argument.name) == "Tensor"
@@ -212,8 +209,8 @@ class _Checker:
     def _bind(self, spec: model.CallSpec, types: dict[str, str]) -> model.BoundCall:
         function = self._function(spec)
         arguments = tuple(
-            self._convert(spec, argument, parameter, types)
-            for argument, parameter in zip(spec.arguments, function.parameters)
+            self._convert(spec, *pair, types)
+            for pair in zip(spec.arguments, function.parameters, strict=True)
         )
         return model.BoundCall(spec.function, arguments, spec.line)
 

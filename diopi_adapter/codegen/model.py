@@ -187,8 +187,9 @@ class Operator:
 
     @property
     def identifier(self) -> str:
-        """Name of its C++ namespace."""
-        return self.entry.op.replace(".", "_").strip("_")
+        """Name of its C++ namespace; C++ reserves some uses of underscores."""
+        name = self.entry.op.replace("_.", "_inplace.").replace(".", "_")
+        return f"aten{name}" if name.startswith("_") else name
 
     def argument(self, name: str) -> Argument:
         """The argument called `name`."""

@@ -114,9 +114,7 @@ class _Parser:
         for key, value in (self._mapping(node) if node else {}).items():
             yield key, self._text(value)
 
-    def _literals(
-        self, node: yaml.Node | None
-    ) -> Iterator[tuple[str, model.Literal]]:
+    def _literals(self, node: yaml.Node | None) -> Iterator[tuple[str, model.Literal]]:
         for key, value in (self._mapping(node) if node else {}).items():
             literal = _literal(self._text(value))
             if literal is None:

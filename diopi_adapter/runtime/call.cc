@@ -35,8 +35,7 @@ bool isRefusal(diopiError_t status) {
   }
 }
 
-std::string describeTensors(
-    std::initializer_list<const at::Tensor*> tensors) {
+std::string describeTensors(std::initializer_list<const at::Tensor*> tensors) {
   std::ostringstream text;
   for (const at::Tensor* tensor : tensors) {
     if (!tensor->defined()) continue;
@@ -63,8 +62,8 @@ bool CallContext::refuse(diopiError_t status, const char* op,
   if (isRefusal(status)) return false;
   TORCH_CHECK(false, op, " failed on ",
               runtime::deviceLabel(runtime::currentDevice()), " with ",
-              toString(status), ": ", vendorText(), " (tensors: ",
-              describeTensors(tensors), ")");
+              toString(status), ": ", vendorText(),
+              " (tensors: ", describeTensors(tensors), ")");
 }
 
 at::Tensor CallContext::take(diopiConstTensorHandle_t handle, const char* op) {
@@ -79,11 +78,16 @@ at::Tensor CallContext::take(diopiConstTensorHandle_t handle, const char* op) {
 
 std::string toString(diopiError_t status) {
   switch (status) {
-    case diopiErrorOccurred: return "diopiErrorOccurred";
-    case diopiNotInited: return "diopiNotInited";
-    case diopiNoImplement: return "diopiNoImplement";
-    case diopiDtypeNotSupported: return "diopiDtypeNotSupported";
-    default: return "diopiError_t " + std::to_string(static_cast<int>(status));
+    case diopiErrorOccurred:
+      return "diopiErrorOccurred";
+    case diopiNotInited:
+      return "diopiNotInited";
+    case diopiNoImplement:
+      return "diopiNoImplement";
+    case diopiDtypeNotSupported:
+      return "diopiDtypeNotSupported";
+    default:
+      return "diopiError_t " + std::to_string(static_cast<int>(status));
   }
 }
 

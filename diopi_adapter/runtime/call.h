@@ -4,8 +4,9 @@
 // its status means.
 //
 //   CallContext context(device);
-//   const diopiError_t status = symbols().diopiRelu(context, Out(out), In(self));
-//   if (!context.accept(status, "relu", {&self})) ...  // compute on the CPU
+//   const diopiError_t status = symbols().diopiRelu(context, Out(out),
+//   In(self)); if (!context.accept(status, "relu", {&self})) ...  // compute on
+//   the CPU
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -72,7 +73,8 @@ const dipu_diopi_rt_host& runtimeHost();
 std::string toString(diopiError_t status);
 
 // Why the last call on this thread was not served, in the words of
-// "<operator> runs on the CPU: ...". Set by CallContext::accept and noteRefusal.
+// "<operator> runs on the CPU: ...". Set by CallContext::accept and
+// noteRefusal.
 const char* refusalReason() noexcept;
 
 // Notes a reason found before the call. `reason` must be a literal. Returns

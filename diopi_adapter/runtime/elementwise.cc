@@ -54,11 +54,16 @@ c10::Scalar numberOf(const at::Tensor& tensor) {
   const void* data = tensor.storage().data();
   if (tensor.storage_offset() == 0 && data != nullptr) {
     switch (tensor.scalar_type()) {
-      case at::kDouble: return *static_cast<const double*>(data);
-      case at::kLong: return *static_cast<const int64_t*>(data);
-      case at::kFloat: return *static_cast<const float*>(data);
-      case at::kBool: return *static_cast<const bool*>(data);
-      default: break;
+      case at::kDouble:
+        return *static_cast<const double*>(data);
+      case at::kLong:
+        return *static_cast<const int64_t*>(data);
+      case at::kFloat:
+        return *static_cast<const float*>(data);
+      case at::kBool:
+        return *static_cast<const bool*>(data);
+      default:
+        break;
     }
   }
   return at::_local_scalar_dense(tensor);
@@ -66,8 +71,7 @@ c10::Scalar numberOf(const at::Tensor& tensor) {
 
 bool numberKeepsType(const at::Tensor& tensor, const at::Tensor& number) {
   const bool ranks_lower =
-      tensor.dim() > 0 ||
-      number.unsafeGetTensorImpl()->is_wrapped_number();
+      tensor.dim() > 0 || number.unsafeGetTensorImpl()->is_wrapped_number();
   return ranks_lower &&
          category(number.scalar_type()) <= category(tensor.scalar_type());
 }
@@ -82,8 +86,7 @@ at::Tensor Operands::operator()(const at::Tensor& tensor) const {
 
 at::Tensor Operands::shaped(const at::Tensor& tensor) const {
   if (tensor.is_cpu() && tensor.dim() == 0) {
-    return numberOnDevice(tensor, tensor.scalar_type(), device_)
-        .expand(sizes_);
+    return numberOnDevice(tensor, tensor.scalar_type(), device_).expand(sizes_);
   }
   return tensor.sizes() == sizes_ ? tensor : tensor.expand(sizes_);
 }

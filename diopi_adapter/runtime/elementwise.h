@@ -62,8 +62,8 @@ inline c10::DeviceIndex deviceOf(const at::ITensorListRef& tensors) {
 
 namespace fast {
 
-// Whether `tensor` is a contiguous, non-empty device tensor of a type that needs
-// no promotion: a floating one, or any real one where the result is bool.
+// Whether `tensor` is a contiguous, non-empty device tensor of a type that
+// needs no promotion: a floating one, or any real one where the result is bool.
 inline bool isPlain(const at::Tensor& tensor, ResultType result) {
   const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
   const at::ScalarType type = impl->dtype().toScalarType();

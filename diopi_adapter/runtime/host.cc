@@ -48,9 +48,9 @@ diopiError_t requireTensor(diopiContext* context, const diopiSize_t* sizes,
     const c10::ScalarType type = torchDtype(dtype);
     if (type == c10::ScalarType::Undefined) return diopiDtypeNotSupported;
     const c10::IntArrayRef shape(sizes->data, static_cast<size_t>(sizes->len));
-    *out = TensorArena::of(*context).add(makeTensor(
-        shape, strides, type, device,
-        static_cast<c10::DeviceIndex>(context->device_index)));
+    *out = TensorArena::of(*context).add(
+        makeTensor(shape, strides, type, device,
+                   static_cast<c10::DeviceIndex>(context->device_index)));
     return diopiSuccess;
   });
 }
@@ -68,7 +68,6 @@ diopiError_t getCurrentDevice(diopiDeviceIndex_t* out) {
     return diopiSuccess;
   });
 }
-
 
 // A generator handle is the PhiloxGeneratorImpl itself.
 random::PhiloxGeneratorImpl& generatorOf(const diopiGenerator* handle) {

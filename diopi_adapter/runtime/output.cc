@@ -18,10 +18,10 @@ void checkType(const at::Tensor& out, at::ScalarType dtype) {
 void prepareOutput(Form form, at::Tensor& out, const OutputSpec& spec,
                    c10::DeviceIndex device) {
   if (form == Form::kFunctional) {
-    out = spec.strides.empty()
-              ? aten::emptyContiguous(spec.sizes, spec.dtype, device)
-              : aten::emptyStrided(spec.sizes, spec.strides, spec.dtype,
-                                   device);
+    out =
+        spec.strides.empty()
+            ? aten::emptyContiguous(spec.sizes, spec.dtype, device)
+            : aten::emptyStrided(spec.sizes, spec.strides, spec.dtype, device);
     return;
   }
   checkType(out, spec.dtype);
@@ -76,8 +76,7 @@ void checkInplace(const at::Tensor& self, c10::IntArrayRef sizes,
               "Expected in-place tensor to be on ", options.device(),
               ", but it is on ", self.device());
   TORCH_CHECK(self.sizes() == sizes, "Bad in-place call: input tensor size ",
-              self.sizes(), " and output tensor size ", sizes,
-              " should match");
+              self.sizes(), " and output tensor size ", sizes, " should match");
 }
 
 at::Tensor makeProxy(const at::Tensor& out, c10::IntArrayRef sizes,

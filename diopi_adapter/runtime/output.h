@@ -50,8 +50,9 @@ at::Tensor makeProxy(const at::Tensor& out, c10::IntArrayRef sizes,
 
 // Optional arguments as meta functions take them. An undefined tensor is none.
 inline at::OptionalTensorRef toMeta(const std::optional<at::Tensor>& tensor) {
-  return tensor.has_value() && tensor->defined() ? at::OptionalTensorRef(*tensor)
-                                                 : at::OptionalTensorRef();
+  return tensor.has_value() && tensor->defined()
+             ? at::OptionalTensorRef(*tensor)
+             : at::OptionalTensorRef();
 }
 inline at::OptionalScalarRef toMeta(const std::optional<at::Scalar>& scalar) {
   return scalar.has_value() ? at::OptionalScalarRef(&*scalar)

@@ -9,8 +9,9 @@ namespace dipu::adapter {
 
 // One generated function of the dispatcher.
 struct OperatorInfo {
-  const char* name;      // "add_.Tensor"
-  const char* function;  // the DIOPI function without which it is not registered
+  const char* name;  // "add_.Tensor"
+  const char*
+      function;  // the DIOPI function without which it is not registered
 };
 
 // All functions that ops.yaml describes, sorted by operator. Whether one is

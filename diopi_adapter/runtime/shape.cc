@@ -40,8 +40,8 @@ int64_t steps(Number start, Number end, Number step) {
               "upper bound and lower bound inconsistent with step sign");
   const double exact =
       std::ceil(static_cast<double>(end - start) / static_cast<double>(step));
-  TORCH_CHECK(std::isfinite(exact) && exact < 9.0e18, "unsupported range: ",
-              start, " -> ", end);
+  TORCH_CHECK(std::isfinite(exact) && exact < 9.0e18,
+              "unsupported range: ", start, " -> ", end);
   return static_cast<int64_t>(exact);
 }
 
@@ -167,12 +167,11 @@ OutputSpec channelParams(const at::Tensor& input,
 OutputSpec normStats(const at::Tensor& input,
                      at::IntArrayRef normalized_shape) {
   const auto inner = static_cast<int64_t>(normalized_shape.size());
-  TORCH_CHECK(
-      inner >= 1 && inner <= input.dim() &&
-          input.sizes().slice(input.dim() - inner) == normalized_shape,
-      "Given normalized_shape=", normalized_shape,
-      ", expected input with shape [*, ", normalized_shape,
-      "], but got input of size", input.sizes());
+  TORCH_CHECK(inner >= 1 && inner <= input.dim() &&
+                  input.sizes().slice(input.dim() - inner) == normalized_shape,
+              "Given normalized_shape=", normalized_shape,
+              ", expected input with shape [*, ", normalized_shape,
+              "], but got input of size", input.sizes());
   OutputSpec spec{at::DimVector(input.sizes()), {}, statsType(input)};
   for (int64_t i = input.dim() - inner; i < input.dim(); ++i) spec.sizes[i] = 1;
   return spec;

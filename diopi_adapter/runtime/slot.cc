@@ -54,9 +54,9 @@ const c10::OperatorHandle& SlotBase::handle() {
   const std::string overload(
       dot == std::string_view::npos ? "" : full.substr(dot + 1));
   // Never freed; a race leaves one small object behind.
-  const auto* found = new c10::OperatorHandle(
-      c10::Dispatcher::singleton().findSchemaOrThrow(name.c_str(),
-                                                     overload.c_str()));
+  const auto* found =
+      new c10::OperatorHandle(c10::Dispatcher::singleton().findSchemaOrThrow(
+          name.c_str(), overload.c_str()));
   handle_.store(found, std::memory_order_release);
   return *found;
 }

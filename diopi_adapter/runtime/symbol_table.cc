@@ -36,11 +36,16 @@ const std::vector<SymbolReport>& symbolReport() { return report(); }
 
 const char* toString(loader::SymbolState state) noexcept {
   switch (state) {
-    case loader::SymbolState::kFound: return "found";
-    case loader::SymbolState::kMissing: return "missing";
-    case loader::SymbolState::kMangled: return "mangled";
-    case loader::SymbolState::kRefused: return "refused";
-    case loader::SymbolState::kDisabled: return "disabled";
+    case loader::SymbolState::kFound:
+      return "found";
+    case loader::SymbolState::kMissing:
+      return "missing";
+    case loader::SymbolState::kMangled:
+      return "mangled";
+    case loader::SymbolState::kRefused:
+      return "refused";
+    case loader::SymbolState::kDisabled:
+      return "disabled";
   }
   return "missing";
 }
