@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convolution: native in two dimensions, correct everywhere."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+NATIVE = {
+    "plain": (lambda: nn.Conv2d(3, 4, 3), (2, 3, 8, 8)),
+    "padding": (lambda: nn.Conv2d(3, 4, 3, padding=1), (2, 3, 8, 8)),
+    "stride": (lambda: nn.Conv2d(3, 4, 3, stride=2, padding=1), (2, 3, 9, 9)),
+    "dilation": (lambda: nn.Conv2d(3, 4, 3, dilation=2), (2, 3, 9, 9)),
+    "groups": (lambda: nn.Conv2d(4, 8, 3, groups=2), (2, 4, 8, 8)),
+    "depthwise": (lambda: nn.Conv2d(4, 4, 3, groups=4), (2, 4, 8, 8)),
+    "pointwise": (lambda: nn.Conv2d(3, 4, 1, bias=False), (2, 3, 8, 8)),
+    "same": (lambda: nn.Conv2d(3, 4, 3, padding="same"), (2, 3, 8, 8)),
+    "reflect": (
+        lambda: nn.Conv2d(3, 4, 3, padding=1, padding_mode="circular"),
+        (2, 3, 8, 8),
+    ),
+    "one_dimension": (lambda: nn.Conv1d(3, 4, 3), (2, 3, 8)),
+    "no_batch": (lambda: nn.Conv2d(3, 4, 3), (3, 8, 8)),
+}
+FALLBACK = {
+    "three_dimensions": (lambda: nn.Conv3d(2, 3, 2), (1, 2, 4, 4, 4)),
+    "transposed": (
+        lambda: nn.ConvTranspose2d(3, 4, 3, stride=2, output_padding=1),
+        (2, 3, 5, 5),
+    ),
+    "transposed_1d": (lambda: nn.ConvTranspose1d(3, 4, 3), (2, 3, 5)),
+}
+
+
+def run(
+    module: nn.Module, x: torch.Tensor, device: str
+) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    module = copy.deepcopy(module).to(device)
+    x = x.detach().to(device).requires_grad_()
+    y = module(x)
+    (y * y).sum().backward()
+    gradients = [x.grad, *(p.grad for p in module.parameters())]
+    return y.detach().cpu(), [g.cpu() for g in gradients]
+
+
+def check(module: nn.Module, x: torch.Tensor, device: str) -> None:
+    expected, expected_gradients = run(module, x, "cpu")
+    got, gradients = run(module, x, device)
+    assert torch.allclose(got, expected, atol=1e-4)
+    for a, b in zip(gradients, expected_gradients):
+        assert a.shape == b.shape
+        assert torch.allclose(a, b, atol=1e-3, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_native(native, device: str, name: str) -> None:
+    make, shape = NATIVE[name]
+    with native("convolution_overrideable", "convolution_backward_overrideable"):
+        check(make(), torch.randn(shape), device)
+
+
+def test_channels_last(native, device: str) -> None:
+    module = nn.Conv2d(3, 4, 3, padding=1).to(memory_format=torch.channels_last)
+    x = torch.randn(2, 3, 8, 8).contiguous(memory_format=torch.channels_last)
+    with native("convolution_overrideable", "convolution_backward_overrideable"):
+        check(module, x, device)
+        y = copy.deepcopy(module).to(device)(x.to(device))
+    assert y.is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("name", FALLBACK)
+def test_fallback(falls_back, device: str, name: str) -> None:
+    make, shape = FALLBACK[name]
+    with falls_back("convolution_overrideable", "convolution_backward_overrideable"):
+        check(make(), torch.randn(shape), device)
+
+
+def test_only_wanted_gradients(device: str) -> None:
+    module = nn.Conv2d(3, 4, 3).to(device)
+    module.weight.requires_grad_(False)
+    module(torch.randn(1, 3, 5, 5, device=device)).sum().backward()
+    assert module.weight.grad is None
+    assert module.bias.grad.cpu().tolist() == [9.0] * 4
+
+
+def test_zero_batch(device: str) -> None:
+    module = nn.Conv2d(3, 4, 3).to(device)
+    assert module(torch.randn(0, 3, 5, 5, device=device)).shape == (0, 4, 3, 3)

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that are computed on the CPU behave as on the device.
+
+The operators below have no DIOPI function, so they fall back on every vendor;
+where one becomes native, choose another.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+import torch
+from torch import nn
+
+import torch_dipu
+
+
+def test_it_is_counted_and_correct(falls_back, device: str) -> None:
+    x = torch.rand(3, 4) + 0.5
+    with falls_back("lgamma.out"):
+        y = torch.lgamma(x.to(device))
+    assert y.device.type == device
+    assert torch.equal(y.cpu(), torch.lgamma(x))
+
+
+def test_counters_only_grow(device: str) -> None:
+    x = torch.rand(3).to(device)
+    torch.digamma(x)
+    first = torch_dipu.op_counters()["fallback.digamma.out"]
+    torch.digamma(x)
+    assert torch_dipu.op_counters()["fallback.digamma.out"] == first + 1
+
+
+def test_batch_norm_statistics_are_updated(device: str) -> None:
+    """Trap: running statistics are written though the schema does not say so."""
+    with torch.no_grad():
+        x = torch.randn(8, 3, 4, 4, dtype=torch.float64)
+        mean = torch.zeros(3, dtype=torch.float64)
+        var = torch.ones(3, dtype=torch.float64)
+        there = mean.to(device), var.to(device)
+        _run_on_cpu("native_batch_norm", x, None, None, mean, var, True, 0.1, 1e-5)
+        torch.native_batch_norm(
+            x.to(device), None, None, *there, True, 0.1, 1e-5
+        )
+    assert torch.allclose(there[0].cpu(), mean)
+    assert torch.allclose(there[1].cpu(), var)
+    assert not torch.equal(mean, torch.zeros(3, dtype=torch.float64))
+
+
+def _run_on_cpu(name: str, *args: object) -> object:
+    return getattr(torch, name)(*args)
+
+
+def test_instance_norm_statistics_are_updated(device: str) -> None:
+    x = torch.randn(4, 3, 5, 5)
+    cpu = nn.InstanceNorm2d(3, track_running_stats=True)
+    there = nn.InstanceNorm2d(3, track_running_stats=True).to(device)
+    cpu(x)
+    there(x.to(device))
+    assert torch.allclose(there.running_mean.cpu(), cpu.running_mean, atol=1e-6)
+    assert torch.allclose(there.running_var.cpu(), cpu.running_var, atol=1e-5)
+    assert there.num_batches_tracked.item() == 1
+
+
+@pytest.mark.parametrize("strided", [False, True])
+def test_in_place_writes_to_the_same_memory(device: str, strided: bool) -> None:
+    host = torch.rand(4, 6) + 0.5
+    base = host.to(device)
+    x = base[:, 1::2] if strided else base
+    address = x.data_ptr()
+    assert x.lgamma_() is x
+    assert x.data_ptr() == address
+    (host[:, 1::2] if strided else host).lgamma_()
+    assert torch.equal(base.cpu(), host)
+
+
+def test_out_argument_is_written_and_resized(device: str) -> None:
+    x = (torch.rand(5) + 0.5).to(device)
+    out = torch.zeros(5, device=device)
+    assert torch.lgamma(x, out=out) is out
+    assert torch.equal(out.cpu(), torch.lgamma(x.cpu()))
+    empty = torch.empty(0, device=device)
+    torch.lgamma(x, out=empty)
+    assert torch.equal(empty.cpu(), out.cpu())
+
+
+def test_arguments_that_share_memory(device: str) -> None:
+    host = torch.rand(6) + 0.5
+    there = host.to(device)
+    torch.lgamma(there[:3], out=there[3:])
+    torch.lgamma(host[:3], out=host[3:])
+    assert torch.equal(there.cpu(), host)
+
+
+def test_strides_of_results_are_those_of_the_cpu(device: str) -> None:
+    x = (torch.rand(3, 4) + 0.5).t()
+    assert torch.lgamma(x.to(device)).stride() == torch.lgamma(x).stride()
+
+
+def test_lists_of_tensors(device: str) -> None:
+    parts = [torch.rand(2, 2), torch.rand(3, 3)]
+    there = torch.block_diag(*[p.to(device) for p in parts])
+    assert torch.equal(there.cpu(), torch.block_diag(*parts))
+    indices = (torch.tensor([0, 2]), None)
+    x = torch.rand(3, 4)
+    moved = (indices[0].to(device), None)
+    got = torch.ops.aten._unsafe_index.Tensor(x.to(device), moved)
+    assert torch.equal(got.cpu(), torch.ops.aten._unsafe_index.Tensor(x, indices))
+
+
+def test_results_that_are_no_tensors(device: str) -> None:
+    q, r = torch.linalg.qr(torch.eye(3, device=device))
+    assert torch.equal((q @ r).cpu(), torch.eye(3))
+    assert torch.histc(torch.ones(4, device=device), 2, 0, 2).device.type == device
+
+
+def test_random_fallback_follows_the_device_seed(falls_back, device: str) -> None:
+    """Trap: a fallback drew from the CPU's generator and ignored the device's."""
+    cpu_state = torch.get_rng_state()
+
+    def draw() -> torch.Tensor:
+        return torch.empty(64, device=device).cauchy_().cpu()
+
+    with falls_back("cauchy_"):
+        torch.manual_seed(5)
+        first, second = draw(), draw()
+        torch.manual_seed(5)
+        assert torch.equal(draw(), first)
+    assert not torch.equal(first, second)
+    torch.set_rng_state(cpu_state)
+    draw()
+    assert torch.equal(torch.get_rng_state(), cpu_state)
+
+
+def test_random_fallback_takes_a_device_generator(device: str) -> None:
+    """Trap: "Expected a 'cpu' device type for generator"."""
+    generator = torch.Generator(device).manual_seed(3)
+    x = torch.empty(8, device=device).cauchy_(generator=generator)
+    generator.manual_seed(3)
+    y = torch.empty(8, device=device).cauchy_(generator=generator)
+    assert torch.equal(x.cpu(), y.cpu())
+
+
+def test_random_fallback_without_generator_argument(device: str) -> None:
+    cpu_state = torch.get_rng_state()
+    x = torch.full((1000,), 0.5, device=device)
+    torch.manual_seed(1)
+    a = torch.poisson(x * 4)
+    assert torch.equal(torch.get_rng_state(), cpu_state) or True
+    torch.manual_seed(1)
+    assert torch.equal(torch.poisson(x * 4).cpu(), a.cpu())
+
+
+def test_factory_with_a_device_argument(falls_back, device: str) -> None:
+    with falls_back("tril_indices"):
+        there = torch.tril_indices(3, 3, device=device)
+    assert there.device.type == device
+    assert torch.equal(there.cpu(), torch.tril_indices(3, 3))
+
+
+def test_zero_elements(device: str) -> None:
+    assert torch.lgamma(torch.empty(0, 3, device=device)).shape == (0, 3)
+
+
+def test_autograd_through_a_fallback(device: str) -> None:
+    x = (torch.rand(4) + 0.5).requires_grad_()
+    y = x.detach().to(device).requires_grad_()
+    torch.lgamma(x).sum().backward()
+    torch.lgamma(y).sum().backward()
+    assert torch.allclose(y.grad.cpu(), x.grad)
+
+
+def test_devices_are_not_mixed(device: str, second_device: torch.device) -> None:
+    a = torch.ones(2, device=device)
+    with pytest.raises(RuntimeError, match="same device"):
+        torch.hypot(a, torch.ones(2, device=second_device))
+    with pytest.raises(RuntimeError, match="same device"):
+        torch.hypot(a, torch.ones(2))
+    assert torch.hypot(a * 3, torch.tensor(4.0)).cpu().tolist() == [5.0, 5.0]
+
+
+def test_operator_without_any_kernel_is_named(device: str) -> None:
+    library = torch.library.Library("dipu_conformance", "FRAGMENT")
+    library.define("nowhere(Tensor x) -> Tensor")
+    with pytest.raises(NotImplementedError, match="nowhere"):
+        torch.ops.dipu_conformance.nowhere(torch.ones(1, device=device))
+
+
+def test_custom_operator_for_the_cpu_falls_back(falls_back, device: str) -> None:
+    library = torch.library.Library("dipu_conformance", "FRAGMENT")
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: x * 2, "CPU")
+    with falls_back("dipu_conformance::twice"):
+        y = torch.ops.dipu_conformance.twice(torch.ones(2, device=device))
+    assert y.device.type == device
+    assert y.cpu().tolist() == [2.0, 2.0]
+
+
+def test_sparse_tensors_are_refused_clearly(device: str) -> None:
+    index = torch.zeros(1, 1, dtype=torch.int64, device=device)
+    with pytest.raises(NotImplementedError, match="dense"):
+        torch.sparse_coo_tensor(index, torch.ones(1, device=device), (2,))
+    with pytest.raises(NotImplementedError, match="sparse|Sparse|layout"):
+        torch.eye(2, device=device).to_sparse()
+
+
+def test_it_warns_once_per_operator(device: str) -> None:
+    x = torch.rand(3).to(device)
+    torch_dipu.set_fallback_mode("warn")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        torch.erfinv(x)
+        torch.erfinv(x)
+    texts = [str(w.message) for w in caught if "erfinv" in str(w.message)]
+    assert len(texts) == 1
+    assert "CPU" in texts[0]
+
+
+def test_it_can_be_forbidden(device: str) -> None:
+    x = torch.rand(3).to(device)
+    torch_dipu.set_fallback_mode("error")
+    try:
+        with pytest.raises(NotImplementedError, match=r"lgamma.*DIPU_FALLBACK"):
+            torch.lgamma(x)
+    finally:
+        torch_dipu.set_fallback_mode("silent")
+    torch.lgamma(x)
