@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The part of a kernel launch that does not depend on the kernel.
+#include <cstdint>
+
+#include "vendors/droplet/tang/status.h"
+#include "vendors/droplet/tang/tang_kernel.h"
+
+using dipu::tang::check;
+using dipu::tang::fail;
+using dipu::tang::resolveStream;
+
+namespace {
+
+constexpr uint64_t kMaxThreadsPerBlock = 1024;
+
+uint64_t volume(const dim3& size) { return uint64_t{size.x} * size.y * size.z; }
+
+}  // namespace
+
+tangError_t tangCheckLaunch(const dim3* grid, const dim3* block,
+                            void* const* args, int count,
+                            std::size_t shared_bytes, tangStream_t stream,
+                            soft_stream** out_stream) {
+  // Each extent is bounded first, so that the product cannot wrap around.
+  const bool block_fits = block->x <= kMaxThreadsPerBlock &&
+                          block->y <= kMaxThreadsPerBlock &&
+                          block->z <= kMaxThreadsPerBlock &&
+                          volume(*block) <= kMaxThreadsPerBlock;
+  const bool grid_fits = grid->y < (1u << 16) && grid->z < (1u << 16);
+  if (!block_fits || !grid_fits || volume(*block) == 0 || volume(*grid) == 0) {
+    return fail(tangErrorInvalidConfiguration,
+                "launchKernel: grid (%u, %u, %u), block (%u, %u, %u); a block "
+                "has 1 to 1024 threads, a grid at least one block and at most "
+                "65535 in y and z",
+                grid->x, grid->y, grid->z, block->x, block->y, block->z);
+  }
+  if (shared_bytes != 0) {
+    return fail(tangErrorNotSupported,
+                "launchKernel: %zu bytes of shared memory; kernels with shared "
+                "memory are not offered",
+                shared_bytes);
+  }
+  for (int i = 0; i < count; ++i) {
+    if (args == nullptr || args[i] == nullptr) {
+      return fail(tangErrorInvalidValue,
+                  "launchKernel: argument %d of %d is missing", i, count);
+    }
+  }
+  return resolveStream(stream, out_stream);
+}
+
+tangError_t tangEnqueueLaunch(soft_stream* stream, soft_task task,
+                              const void* payload, std::size_t bytes) {
+  return check(soft_launch(stream, task, payload, bytes));
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vendors/droplet/tang/tang_kernel.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace {
+
+template <typename T>
+__global__ void scale(T* data, int64_t count, T factor) {
+  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) data[i] *= factor;
+}
+
+// Writes each thread's rank in the whole grid.
+__global__ void rank(unsigned* data) {
+  const unsigned block =
+      (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+  const unsigned thread =
+      (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+  const unsigned i = block * blockDim.x * blockDim.y * blockDim.z + thread;
+  data[i] += i + 1;
+}
+
+struct Slice {
+  float* data;
+  int64_t step;
+  Slice translate(tang::Translator& translator) const {
+    return {translator(data), step};
+  }
+};
+
+__global__ void fillSlice(Slice slice, float value, const float* bias) {
+  slice.data[threadIdx.x * slice.step] = value + (bias ? *bias : 0.0f);
+}
+
+__global__ void nothing() {}
+
+class KernelTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { setenv("SOFTDEVICE_MEMORY", "64M", 1); }
+  void TearDown() override {
+    EXPECT_EQ(tangDeviceReset(), tangSuccess);
+    tangGetLastError();
+  }
+  template <typename T>
+  static T* toDevice(const std::vector<T>& values) {
+    void* ptr = nullptr;
+    const std::size_t bytes = values.size() * sizeof(T);
+    EXPECT_EQ(tangMalloc(&ptr, bytes), tangSuccess);
+    EXPECT_EQ(tangMemcpy(ptr, values.data(), bytes, tangMemcpyHostToDevice),
+              tangSuccess);
+    return static_cast<T*>(ptr);
+  }
+  template <typename T>
+  static std::vector<T> toHost(const T* data, std::size_t count) {
+    std::vector<T> values(count);
+    EXPECT_EQ(tangMemcpy(values.data(), data, count * sizeof(T),
+                         tangMemcpyDeviceToHost),
+              tangSuccess);
+    return values;
+  }
+};
+
+TEST_F(KernelTest, EveryThreadRunsOnce) {
+  for (const dim3 grid : {dim3(1), dim3(7), dim3(5, 3, 2)}) {
+    for (const dim3 block : {dim3(1), dim3(512), dim3(8, 4, 3)}) {
+      const std::size_t threads = std::size_t{grid.x} * grid.y * grid.z *
+                                  block.x * block.y * block.z;
+      unsigned* data = toDevice(std::vector<unsigned>(threads));
+      void* args[] = {&data};
+      ASSERT_EQ(launchKernel(rank, grid, block, args), tangSuccess);
+      std::vector<unsigned> expected(threads);
+      std::iota(expected.begin(), expected.end(), 1);
+      EXPECT_EQ(toHost(data, threads), expected);
+    }
+  }
+}
+
+TEST_F(KernelTest, ArgumentsAreCopiedAtTheLaunch) {
+  tangStream_t stream = nullptr;
+  ASSERT_EQ(tangStreamCreateWithFlags(&stream, tangStreamNonBlocking),
+            tangSuccess);
+  float* data = toDevice(std::vector<float>(1000, 1.0f));
+  int64_t count = 999;
+  for (int i = 0; i < 20; ++i) {
+    float factor = i % 2 == 0 ? 2.0f : 0.5f;
+    void* args[] = {&data, &count, &factor};
+    ASSERT_EQ(launchKernel(scale<float>, dim3(2), dim3(512), args, 0, stream),
+              tangSuccess);
+    factor = 100.0f;
+  }
+  float factor = 3.0f;
+  void* args[] = {&data, &count, &factor};
+  // A kernel whose name is not known where it is launched.
+  auto* kernel = factor > 0 ? scale<float> : nullptr;
+  ASSERT_EQ(launchKernel(kernel, dim3(2), dim3(512), args, 0, stream),
+            tangSuccess);
+  ASSERT_EQ(tangStreamSynchronize(stream), tangSuccess);
+  std::vector<float> expected(1000, 3.0f);
+  expected[999] = 1.0f;
+  EXPECT_EQ(toHost(data, 1000), expected);
+}
+
+TEST_F(KernelTest, StructuresTranslateTheirPointers) {
+  float* data = toDevice(std::vector<float>(9, 0.0f));
+  float* bias = toDevice(std::vector<float>(1, 0.5f));
+  Slice slice{data, 2};
+  float value = 4.0f;
+  void* args[] = {&slice, &value, &bias};
+  ASSERT_EQ(launchKernel(fillSlice, dim3(1), dim3(3), args), tangSuccess);
+  EXPECT_EQ(toHost(data, 5), (std::vector<float>{4.5f, 0, 4.5f, 0, 4.5f}));
+  bias = nullptr;  // an optional argument
+  ASSERT_EQ(launchKernel(fillSlice, dim3(1), dim3(3), args), tangSuccess);
+  EXPECT_EQ(toHost(data, 5), (std::vector<float>{4, 0, 4, 0, 4}));
+}
+
+TEST_F(KernelTest, HostMemoryIsAnAsynchronousError) {
+  std::vector<float> host(10);
+  float* data = host.data();
+  int64_t count = 10;
+  float factor = 2.0f;
+  void* args[] = {&data, &count, &factor};
+  EXPECT_EQ(launchKernel(scale<float>, dim3(1), dim3(10), args), tangSuccess);
+  EXPECT_EQ(tangDeviceSynchronize(), tangErrorIllegalAddress);
+  EXPECT_NE(std::string(tangGetErrorString(tangErrorIllegalAddress))
+                .find("host memory"),
+            std::string::npos);
+  EXPECT_EQ(host, std::vector<float>(10)) << "the kernel did not run";
+}
+
+TEST_F(KernelTest, WrongConfigurationsAreRefused) {
+  for (const dim3 block : {dim3(0), dim3(1025), dim3(32, 33), dim3(1, 1, 2000),
+                           dim3(1u << 31, 2, 1)}) {
+    EXPECT_EQ(launchKernel(nothing, dim3(1), block),
+              tangErrorInvalidConfiguration);
+  }
+  EXPECT_EQ(launchKernel(nothing, dim3(0), dim3(1)),
+            tangErrorInvalidConfiguration);
+  EXPECT_EQ(launchKernel(nothing, dim3(1, 65536), dim3(1)),
+            tangErrorInvalidConfiguration);
+  EXPECT_EQ(launchKernel(nothing, dim3(1), dim3(1), nullptr, 64),
+            tangErrorNotSupported);
+  EXPECT_EQ(launchKernel(rank, dim3(1), dim3(1)), tangErrorInvalidValue);
+  EXPECT_EQ(tangGetLastError(), tangErrorInvalidValue);
+  EXPECT_EQ(launchKernel(nothing, dim3(1), dim3(1)), tangSuccess);
+}
+
+}  // namespace
