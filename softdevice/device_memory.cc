@@ -38,8 +38,7 @@ DeviceMemory::~DeviceMemory() {
 void DeviceMemory::reserve() {
   // Twice the capacity, so that gaps between blocks rarely matter.
   const std::size_t range = roundUp(2 * capacity_, kPart) + 32 * kPart;
-  const std::size_t gap =
-      kPart * (static_cast<std::size_t>(map_.device) + 1);
+  const std::size_t gap = kPart * (static_cast<std::size_t>(map_.device) + 1);
   const std::size_t bytes = 2 * range + gap + kPart;
   void* start = mmap(nullptr, bytes, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -148,8 +147,7 @@ void DeviceMemory::addFree(uintptr_t start, std::size_t bytes) {
     }
   }
   free_[from] = to - from;
-  const uintptr_t first =
-      std::max(roundUp(from, page), start / page * page);
+  const uintptr_t first = std::max(roundUp(from, page), start / page * page);
   const uintptr_t last =
       std::min(to / page * page, roundUp(start + bytes, page));
   if (first < last) {

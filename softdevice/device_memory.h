@@ -40,8 +40,8 @@ class DeviceMemory {
   std::size_t used() const;
 
   // Start and length of the allocation that holds `ptr`. Locks.
-  bool find(const void* ptr, uintptr_t* out_start, std::size_t* out_bytes)
-      const;
+  bool find(const void* ptr, uintptr_t* out_start,
+            std::size_t* out_bytes) const;
   // Whether [ptr, ptr + bytes) lies in one allocation. Locks.
   bool holds(const void* ptr, std::size_t bytes) const;
 

@@ -36,9 +36,9 @@ std::string groupFolder(bool version2) {
     const auto second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const auto names = line.substr(first + 1, second - first - 1);
-    const bool match = version2 ? names.empty()
-                                : ("," + names + ",").find(",memory,") !=
-                                      std::string::npos;
+    const bool match =
+        version2 ? names.empty()
+                 : ("," + names + ",").find(",memory,") != std::string::npos;
     if (match) return line.substr(second + 1);
   }
   return "";

@@ -16,7 +16,8 @@ std::size_t availableMemory();
 // Processors in the affinity mask, at least 1.
 int32_t machineCores();
 
-// Value of "Name:   123 kB" in the text of /proc/meminfo, in bytes; 0 if absent.
+// Value of "Name:   123 kB" in the text of /proc/meminfo, in bytes; 0 if
+// absent.
 std::size_t meminfoField(const std::string& text, const std::string& name);
 
 }  // namespace dipu::softdevice

@@ -17,8 +17,8 @@ using dipu::softdevice::deviceOfAddress;
 using dipu::softdevice::drainAllDevices;
 using dipu::softdevice::fail;
 using dipu::softdevice::findDevice;
-using dipu::softdevice::pinnedRegistry;
 using dipu::softdevice::PinnedOrigin;
+using dipu::softdevice::pinnedRegistry;
 
 namespace {
 

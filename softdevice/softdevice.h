@@ -51,7 +51,7 @@ enum {
   SOFT_ILLEGAL_ADDRESS = 7, /* sticky */
   SOFT_LAUNCH_FAILURE = 8,  /* sticky */
   SOFT_NOT_SUPPORTED = 9,
-  SOFT_NOT_PERMITTED = 10   /* e.g. peer access that was not enabled */
+  SOFT_NOT_PERMITTED = 10 /* e.g. peer access that was not enabled */
 };
 
 /* Name such as "SOFT_OUT_OF_MEMORY"; never NULL, static storage. */
@@ -64,7 +64,7 @@ SOFT_API const char* soft_last_message(void);
 
 typedef struct soft_device_info {
   char name[64];
-  size_t total_memory;  /* capacity in bytes */
+  size_t total_memory;    /* capacity in bytes */
   int32_t worker_threads; /* size of a kernel's thread team */
   int32_t reserved0;
 } soft_device_info;
@@ -94,7 +94,11 @@ SOFT_API soft_status soft_device_get_peer_access(int32_t device, int32_t peer,
 /* -------------------------------------------------------------- memory */
 
 typedef int32_t soft_memory_kind;
-enum { SOFT_MEMORY_UNKNOWN = 0, SOFT_MEMORY_DEVICE = 1, SOFT_MEMORY_PINNED = 2 };
+enum {
+  SOFT_MEMORY_UNKNOWN = 0,
+  SOFT_MEMORY_DEVICE = 1,
+  SOFT_MEMORY_PINNED = 2
+};
 
 typedef struct soft_pointer_info {
   soft_memory_kind kind;
@@ -124,9 +128,9 @@ SOFT_API soft_status soft_pointer_get_info(const void* ptr,
 /* Where the memory of one device lies. The structure never changes once its
  * device exists. */
 typedef struct soft_address_map {
-  uintptr_t base;   /* first address handed out */
-  uintptr_t bytes;  /* length of the range */
-  intptr_t offset;  /* backing address = address + offset */
+  uintptr_t base;  /* first address handed out */
+  uintptr_t bytes; /* length of the range */
+  intptr_t offset; /* backing address = address + offset */
   int32_t device;
 } soft_address_map;
 
@@ -177,14 +181,13 @@ SOFT_API soft_status soft_launch(soft_stream* stream, soft_task task,
                                  const void* payload, size_t bytes);
 /* Enqueues func(argument) on the worker; it must not call this library. */
 SOFT_API soft_status soft_launch_host_func(soft_stream* stream,
-                                           void (*func)(void*),
-                                           void* argument);
+                                           void (*func)(void*), void* argument);
 
 /* Copies between any two of host and devices, the sides being recognised by
  * address. Pageable host sources are copied out, and pageable destinations
  * written, before the call returns; pinned ones are used asynchronously. */
-SOFT_API soft_status soft_memcpy_async(void* dst, const void* src,
-                                       size_t bytes, soft_stream* stream);
+SOFT_API soft_status soft_memcpy_async(void* dst, const void* src, size_t bytes,
+                                       soft_stream* stream);
 /* As above and waits; ordered after the default streams of both sides. */
 SOFT_API soft_status soft_memcpy(void* dst, const void* src, size_t bytes);
 SOFT_API soft_status soft_memset_async(void* dst, int32_t value, size_t bytes,

@@ -52,6 +52,4 @@ const char* soft_status_name(soft_status status) {
   }
 }
 
-const char* soft_last_message(void) {
-  return dipu::softdevice::last_message;
-}
+const char* soft_last_message(void) { return dipu::softdevice::last_message; }

@@ -56,9 +56,7 @@ soft_stream::soft_stream(Device* device, uint64_t id, int32_t priority,
       flags_(flags),
       ordered_(false) {}
 
-soft_stream* soft_stream::current() {
-  return dipu::softdevice::current_stream;
-}
+soft_stream* soft_stream::current() { return dipu::softdevice::current_stream; }
 
 soft_status soft_stream::start() {
   ring_ = new (std::nothrow) Slot[kSlots];

@@ -13,7 +13,7 @@
 
 #include "softdevice/softdevice.h"
 
-#define EXPECT_SOFT(expected, call)                                           \
+#define EXPECT_SOFT(expected, call)                                          \
   EXPECT_EQ(std::string(soft_status_name(expected)), soft_status_name(call)) \
       << #call << ": " << soft_last_message() << " "
 #define EXPECT_OK(call) EXPECT_SOFT(SOFT_OK, call)

@@ -38,9 +38,9 @@ TEST_F(MemoryTest, WorkSeesTheMemoryAtAConstantDistance) {
   EXPECT_EQ(map->device, 1);
   auto* backing =
       static_cast<int*>(soft_translate(stream, data, 1000 * sizeof(int)));
-  EXPECT_EQ(reinterpret_cast<intptr_t>(backing) -
-                reinterpret_cast<intptr_t>(data),
-            map->offset);
+  EXPECT_EQ(
+      reinterpret_cast<intptr_t>(backing) - reinterpret_cast<intptr_t>(data),
+      map->offset);
   EXPECT_NE(map->offset, soft_stream_address_map(makeStream(0))->offset);
   ASSERT_OK(launch(stream, [backing] { std::fill_n(backing, 1000, 7); }));
   std::vector<int> host(1000);
@@ -173,8 +173,7 @@ TEST_F(MemoryTest, PointersAreRecognised) {
   ASSERT_OK(soft_host_register(pageable.data(), pageable.size()));
   ASSERT_OK(soft_pointer_get_info(pageable.data() + 9999, &info));
   EXPECT_EQ(info.kind, SOFT_MEMORY_PINNED);
-  EXPECT_SOFT(SOFT_INVALID_VALUE,
-              soft_host_register(pageable.data() + 1, 10));
+  EXPECT_SOFT(SOFT_INVALID_VALUE, soft_host_register(pageable.data() + 1, 10));
   EXPECT_SOFT(SOFT_INVALID_VALUE, soft_host_free(pageable.data()));
   EXPECT_OK(soft_host_unregister(pageable.data()));
   EXPECT_SOFT(SOFT_INVALID_VALUE, soft_host_unregister(pageable.data()));

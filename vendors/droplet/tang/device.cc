@@ -119,8 +119,8 @@ tangError_t tangDeviceEnablePeerAccess(int peerDevice, unsigned int flags) {
                 "tangDeviceEnablePeerAccess: flags must be 0, not %u", flags);
   }
   int32_t enabled = 0;
-  if (tangError_t error = check(soft_device_get_peer_access(
-          currentDevice(), peerDevice, &enabled))) {
+  if (tangError_t error = check(
+          soft_device_get_peer_access(currentDevice(), peerDevice, &enabled))) {
     return error;
   }
   if (enabled != 0) {
@@ -132,8 +132,8 @@ tangError_t tangDeviceEnablePeerAccess(int peerDevice, unsigned int flags) {
 
 tangError_t tangDeviceDisablePeerAccess(int peerDevice) {
   int32_t enabled = 0;
-  if (tangError_t error = check(soft_device_get_peer_access(
-          currentDevice(), peerDevice, &enabled))) {
+  if (tangError_t error = check(
+          soft_device_get_peer_access(currentDevice(), peerDevice, &enabled))) {
     return error;
   }
   if (enabled == 0) {

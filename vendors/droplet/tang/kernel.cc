@@ -23,10 +23,9 @@ tangError_t tangCheckLaunch(const dim3* grid, const dim3* block,
                             std::size_t shared_bytes, tangStream_t stream,
                             soft_stream** out_stream) {
   // Each extent is bounded first, so that the product cannot wrap around.
-  const bool block_fits = block->x <= kMaxThreadsPerBlock &&
-                          block->y <= kMaxThreadsPerBlock &&
-                          block->z <= kMaxThreadsPerBlock &&
-                          volume(*block) <= kMaxThreadsPerBlock;
+  const bool block_fits =
+      block->x <= kMaxThreadsPerBlock && block->y <= kMaxThreadsPerBlock &&
+      block->z <= kMaxThreadsPerBlock && volume(*block) <= kMaxThreadsPerBlock;
   const bool grid_fits = grid->y < (1u << 16) && grid->z < (1u << 16);
   if (!block_fits || !grid_fits || volume(*block) == 0 || volume(*grid) == 0) {
     return fail(tangErrorInvalidConfiguration,

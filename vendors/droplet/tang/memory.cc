@@ -17,8 +17,7 @@ bool isDeviceMemory(const void* ptr) {
 
 // There is no direction "default": the caller has to know what it copies.
 tangError_t checkDirection(const char* function, const void* dst,
-                           const void* src, size_t bytes,
-                           tangMemcpyKind kind) {
+                           const void* src, size_t bytes, tangMemcpyKind kind) {
   if (kind < tangMemcpyHostToHost || kind > tangMemcpyDeviceToDevice) {
     return fail(tangErrorInvalidMemcpyDirection, "%s: kind %d is unknown",
                 function, static_cast<int>(kind));
@@ -46,8 +45,8 @@ tangError_t checkPeers(const char* function, const void* dst, int dst_device,
   if (tangError_t error = check(soft_pointer_get_info(src, &from))) {
     return error;
   }
-  if (to.device == dst_device && from.device == src_device &&
-      dst_device >= 0 && src_device >= 0) {
+  if (to.device == dst_device && from.device == src_device && dst_device >= 0 &&
+      src_device >= 0) {
     return tangSuccess;
   }
   return fail(tangErrorInvalidValue,
@@ -123,8 +122,8 @@ tangError_t tangMemcpyAsync(void* dst, const void* src, size_t sizeBytes,
 
 tangError_t tangMemcpyPeer(void* dst, int dstDevice, const void* src,
                            int srcDevice, size_t count) {
-  if (tangError_t error = checkPeers("tangMemcpyPeer", dst, dstDevice, src,
-                                     srcDevice, count)) {
+  if (tangError_t error =
+          checkPeers("tangMemcpyPeer", dst, dstDevice, src, srcDevice, count)) {
     return error;
   }
   return check(soft_memcpy(dst, src, count));
@@ -135,8 +134,8 @@ tangError_t tangMemcpyPeerAsync(void* dst, int dstDevice, const void* src,
                                 tangStream_t stream) {
   soft_stream* target = nullptr;
   if (tangError_t error = resolveStream(stream, &target)) return error;
-  if (tangError_t error = checkPeers("tangMemcpyPeerAsync", dst, dstDevice,
-                                     src, srcDevice, count)) {
+  if (tangError_t error = checkPeers("tangMemcpyPeerAsync", dst, dstDevice, src,
+                                     srcDevice, count)) {
     return error;
   }
   return check(soft_memcpy_async(dst, src, count, target));

@@ -102,8 +102,7 @@ tangError_t codeOf(soft_status status) {
 
 tangError_t fail(tangError_t code, const char* format, ...) {
   const ErrorText* error = findError(code);
-  int length =
-      std::snprintf(details, sizeof(details), "%s: ", error->text);
+  int length = std::snprintf(details, sizeof(details), "%s: ", error->text);
   std::va_list arguments;
   va_start(arguments, format);
   std::vsnprintf(details + length, sizeof(details) - length, format, arguments);

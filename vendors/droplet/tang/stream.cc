@@ -98,8 +98,8 @@ tangError_t tangStreamGetId(tangStream_t stream, int* pId) {
 }
 
 tangError_t tangStreamAddCallback(tangStream_t stream,
-                                  tangStreamCallback_t callback,
-                                  void* userData, unsigned int flags) {
+                                  tangStreamCallback_t callback, void* userData,
+                                  unsigned int flags) {
   if (callback == nullptr || flags != 0) {
     return fail(tangErrorInvalidValue,
                 "tangStreamAddCallback: callback is NULL or flags not 0");

@@ -36,9 +36,8 @@
 #include "softdevice/softdevice.h"
 #include "vendors/droplet/tang/tang_runtime.h"
 
-// Marks a kernel. The host's compiler needs no more than the word.
+// Mark kernels and what they call. The host's compiler needs no more.
 #define __global__
-// Marks a function that kernels call.
 #define __device__
 
 struct uint3 {
@@ -51,10 +50,10 @@ struct dim3 {
       : x(x_), y(y_), z(z_) {}
 };
 
-// Where the running thread of a kernel stands. Constant-initialised and at a
-// fixed distance from the thread pointer, so reading one is one instruction,
-// and in an inlined kernel usually none.
-#define TANG_KERNEL_STATE inline thread_local __attribute__((tls_model("initial-exec")))
+// Where the running thread of a kernel stands. At a fixed distance from the
+// thread pointer, so reading one is one instruction, and often none.
+#define TANG_KERNEL_STATE \
+  inline thread_local __attribute__((tls_model("initial-exec")))
 TANG_KERNEL_STATE uint3 threadIdx{0, 0, 0};
 TANG_KERNEL_STATE uint3 blockIdx{0, 0, 0};
 TANG_KERNEL_STATE dim3 blockDim{};
@@ -124,10 +123,9 @@ namespace detail {
 template <typename T, typename = void>
 constexpr bool kTranslates = false;
 template <typename T>
-constexpr bool kTranslates<T, std::void_t<decltype(std::declval<const T&>()
-                                              .translate(std::declval<
-                                                         Translator&>()))>> =
-    true;
+constexpr bool
+    kTranslates<T, std::void_t<decltype(std::declval<const T&>().translate(
+                       std::declval<Translator&>()))>> = true;
 
 template <typename T>
 T deviceValue(const T& value, Translator& translator) {
@@ -236,9 +234,9 @@ tangError_t launch(Get get, dim3 grid, dim3 block, void** args = nullptr,
   auto* const kernel = get();
   const auto indices = decltype(detail::indicesOf(kernel)){};
   soft_stream* target = nullptr;
-  if (tangError_t error = tangCheckLaunch(
-          &grid, &block, args,
-          static_cast<int>(indices.size()), shared_bytes, stream, &target)) {
+  if (tangError_t error =
+          tangCheckLaunch(&grid, &block, args, static_cast<int>(indices.size()),
+                          shared_bytes, stream, &target)) {
     return error;
   }
   if constexpr (std::is_empty_v<Get>) {

@@ -39,9 +39,9 @@ class DeviceTensor {
     }
     const std::size_t bytes = values.size() * sizeof(T);
     EXPECT_EQ(tangMalloc(&tensor_.data, bytes), tangSuccess);
-    EXPECT_EQ(tangMemcpy(tensor_.data, values.data(), bytes,
-                         tangMemcpyHostToDevice),
-              tangSuccess);
+    EXPECT_EQ(
+        tangMemcpy(tensor_.data, values.data(), bytes, tangMemcpyHostToDevice),
+        tangSuccess);
     tensor_.sizes = shape_.data();
     tensor_.strides = strides_.data();
     tensor_.numel = static_cast<int64_t>(values.size());
@@ -56,10 +56,10 @@ class DeviceTensor {
   diopiTensor* handle() { return &tensor_; }
   std::vector<T> values(tangStream_t stream) const {
     std::vector<T> result(tensor_.numel);
-    EXPECT_EQ(tangMemcpyAsync(result.data(), tensor_.data,
-                              result.size() * sizeof(T),
-                              tangMemcpyDeviceToHost, stream),
-              tangSuccess)
+    EXPECT_EQ(
+        tangMemcpyAsync(result.data(), tensor_.data, result.size() * sizeof(T),
+                        tangMemcpyDeviceToHost, stream),
+        tangSuccess)
         << tangGetErrorString(tangPeekAtLastError());
     return result;
   }
@@ -147,13 +147,13 @@ TEST_F(SoftmaxTest, TakesAnyDimension) {
   }
   expectRight<double>({9}, 0);
   const std::vector<float> input = {0.0f, 1.0f, 2.0f, 3.0f};
-  EXPECT_EQ(softmax<float>({2, 2}, input, -1), softmax<float>({2, 2}, input, 1));
+  EXPECT_EQ(softmax<float>({2, 2}, input, -1),
+            softmax<float>({2, 2}, input, 1));
   EXPECT_EQ(softmax<float>({}, {3.0f}, 0), std::vector<float>{1.0f});
 }
 
 TEST_F(SoftmaxTest, LargeValuesAndNan) {
-  const auto result =
-      softmax<float>({2, 2}, {1e30f, 1e30f, NAN, 0.0f}, 1);
+  const auto result = softmax<float>({2, 2}, {1e30f, 1e30f, NAN, 0.0f}, 1);
   EXPECT_EQ(result[0], 0.5f);
   EXPECT_EQ(result[1], 0.5f);
   EXPECT_TRUE(std::isnan(result[2]));

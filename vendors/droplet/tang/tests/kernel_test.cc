@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vendors/droplet/tang/tang_kernel.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <numeric>
 #include <string>
 #include <vector>
+
+#include "vendors/droplet/tang/tang_kernel.h"
 
 namespace {
 
@@ -69,8 +69,8 @@ class KernelTest : public ::testing::Test {
 TEST_F(KernelTest, EveryThreadRunsOnce) {
   for (const dim3 grid : {dim3(1), dim3(7), dim3(5, 3, 2)}) {
     for (const dim3 block : {dim3(1), dim3(512), dim3(8, 4, 3)}) {
-      const std::size_t threads = std::size_t{grid.x} * grid.y * grid.z *
-                                  block.x * block.y * block.z;
+      const std::size_t threads =
+          std::size_t{grid.x} * grid.y * grid.z * block.x * block.y * block.z;
       unsigned* data = toDevice(std::vector<unsigned>(threads));
       void* args[] = {&data};
       ASSERT_EQ(launchKernel(rank, grid, block, args), tangSuccess);

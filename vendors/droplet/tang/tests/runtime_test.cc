@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vendors/droplet/tang/tang_runtime.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "softdevice/softdevice.h"
+#include "vendors/droplet/tang/tang_runtime.h"
 
 namespace {
 
@@ -57,9 +56,9 @@ TEST_F(TangTest, TheLastErrorIsReadOnceAndPerThread) {
   EXPECT_EQ(tangPeekAtLastError(), tangErrorInvalidDevice);
   EXPECT_STREQ(tangGetErrorName(tangErrorInvalidDevice),
                "tangErrorInvalidDevice");
-  EXPECT_NE(std::string(tangGetErrorString(tangErrorInvalidDevice))
-                .find("device 7"),
-            std::string::npos);
+  EXPECT_NE(
+      std::string(tangGetErrorString(tangErrorInvalidDevice)).find("device 7"),
+      std::string::npos);
   EXPECT_EQ(tangGetLastError(), tangErrorInvalidDevice);
   EXPECT_EQ(tangGetLastError(), tangSuccess);
   EXPECT_STREQ(tangGetErrorString(tangSuccess), "no error");
@@ -167,8 +166,8 @@ TEST_F(TangTest, PointersAndRegistration) {
 
 TEST_F(TangTest, StreamsCallbacksAndEvents) {
   tangStream_t stream = nullptr;
-  ASSERT_TANG(tangSuccess, tangStreamCreateWithPriority(
-                               &stream, tangStreamNonBlocking, -2));
+  ASSERT_TANG(tangSuccess,
+              tangStreamCreateWithPriority(&stream, tangStreamNonBlocking, -2));
   int priority = 0;
   unsigned flags = 0;
   ASSERT_TANG(tangSuccess, tangStreamGetPriority(stream, &priority));
@@ -222,8 +221,7 @@ TEST_F(TangTest, AttributesAndRanges) {
             tangErrorInvalidValue);
   int least = 0;
   int greatest = 0;
-  ASSERT_TANG(tangSuccess,
-              tangDeviceGetStreamPriorityRange(&least, &greatest));
+  ASSERT_TANG(tangSuccess, tangDeviceGetStreamPriorityRange(&least, &greatest));
   EXPECT_EQ(least, 1);
   EXPECT_EQ(greatest, -2);
   ASSERT_TANG(tangSuccess, tangRuntimeGetVersion(&value));
