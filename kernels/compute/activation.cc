@@ -157,7 +157,7 @@ Status hardtanhBackward(const Queue& queue, const TensorView& grad_input,
                   [&](auto tag) {
                     using T = typename decltype(tag)::type;
                     return [min = low.to<T>(), max = high.to<T>()](T g, T x) {
-                      return x <= min || x >= max ? T(0) : g;
+                      return x > min && x < max ? g : T(0);
                     };
                   });
 }
@@ -182,7 +182,7 @@ Status hardswishBackward(const Queue& queue, const TensorView& grad_input,
                     using T = typename decltype(tag)::type;
                     return [](T grad, T x) {
                       const T slope = x / T(3) + T(0.5);
-                      const T inside = x < T(3) ? slope : T(1);
+                      const T inside = x >= T(3) ? T(1) : slope;
                       return grad * (x <= T(-3) ? T(0) : inside);
                     };
                   });

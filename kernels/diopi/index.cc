@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DIOPI functions that read or write at given positions.
+#include "kernels/compute/index.h"
+
+#include <diopi/functions.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/compute/elementwise.h"
+#include "kernels/diopi/tensor_args.h"
+
+using namespace dipu::kernels;         // NOLINT(build/namespaces)
+using namespace dipu::kernels::diopi;  // NOLINT(build/namespaces)
+
+namespace {
+
+diopiError_t require(diopiContextHandle_t ctx, const int64_t* sizes,
+                     int64_t ndim, DType dtype, diopiTensorHandle_t* out) {
+  const diopiSize_t size{sizes, ndim};
+  const diopiError_t error = diopiRequireTensor(
+      ctx, out, &size, nullptr, static_cast<diopiDtype_t>(dtype), diopi_device);
+  if (error != diopiSuccess) fail(Status::kFailed, "no memory for a result");
+  return error;
+}
+
+// The index tensors with masks replaced by the positions they select. Waits
+// for the stream if there is a mask.
+class Indices {
+ public:
+  diopiError_t read(diopiContextHandle_t ctx, diopiConstTensorHandle_t* handles,
+                    int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      const TensorView entry = view(handles[i]);
+      const bool mask = entry.defined() && (entry.dtype == DType::kBool ||
+                                            entry.dtype == DType::kUInt8);
+      const diopiError_t error = mask ? addMask(ctx, entry) : add(entry);
+      if (error != diopiSuccess) return error;
+    }
+    return diopiSuccess;
+  }
+
+  AdvancedIndex index() const { return {entries_, count_}; }
+
+ private:
+  diopiError_t add(const TensorView& entry) {
+    if (count_ == AdvancedIndex::kMaxDims) {
+      return done(fail(Status::kUnsupported, "more than %d indices",
+                       AdvancedIndex::kMaxDims));
+    }
+    entries_[count_++] = entry;
+    return diopiSuccess;
+  }
+
+  // One column of the list of positions for each dimension of the mask.
+  diopiError_t addMask(diopiContextHandle_t ctx, const TensorView& mask) {
+    const Queue queue = queueOf(ctx);
+    int64_t selected = 0;
+    Status status = countNonzero(queue, mask, &selected);
+    if (status != Status::kOk) return done(status);
+    const int64_t sizes[2] = {selected, mask.ndim};
+    diopiTensorHandle_t positions = nullptr;
+    const diopiError_t error =
+        require(ctx, sizes, 2, DType::kInt64, &positions);
+    if (error != diopiSuccess) return error;
+    const TensorView list = view(positions);
+    status = nonzero(queue, list, mask);
+    if (status != Status::kOk) return done(status);
+    for (int32_t dim = 0; dim < mask.ndim; ++dim) {
+      TensorView column = list;
+      column.ndim = 1;  // borrows size and stride of the rows
+      column.numel = selected;
+      column.data = static_cast<int64_t*>(list.data) + dim;
+      const diopiError_t added = add(column);
+      if (added != diopiSuccess) return added;
+    }
+    return diopiSuccess;
+  }
+
+  TensorView entries_[AdvancedIndex::kMaxDims];
+  int32_t count_ = 0;
+};
+
+diopiError_t scatterMode(const char* reduce, ScatterMode* mode) {
+  *mode = ScatterMode::kAssign;
+  if (reduce == nullptr || *reduce == '\0') return diopiSuccess;
+  if (std::strcmp(reduce, "add") == 0) {
+    *mode = ScatterMode::kAdd;
+    return diopiSuccess;
+  }
+  if (std::strcmp(reduce, "multiply") == 0) {
+    *mode = ScatterMode::kMultiply;
+    return diopiSuccess;
+  }
+  fail(Status::kUnsupported, "scatter has no reduction '%s'", reduce);
+  return diopiNoImplement;
+}
+
+}  // namespace
+
+extern "C" {
+
+diopiError_t diopiIndexSelect(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                              diopiConstTensorHandle_t input, int64_t dim,
+                              diopiConstTensorHandle_t index) {
+  return done(
+      indexSelect(queueOf(ctx), view(out), view(input), dim, view(index)));
+}
+
+diopiError_t diopiIndexFillInpScalar(diopiContextHandle_t ctx,
+                                     diopiTensorHandle_t input, int64_t dim,
+                                     diopiConstTensorHandle_t index,
+                                     const diopiScalar_t* value) {
+  return done(
+      indexFill(queueOf(ctx), view(input), dim, view(index), scalar(value)));
+}
+
+diopiError_t diopiIndexFillScalar(diopiContextHandle_t ctx,
+                                  diopiTensorHandle_t out,
+                                  diopiConstTensorHandle_t input, int64_t dim,
+                                  diopiConstTensorHandle_t index,
+                                  const diopiScalar_t* value) {
+  const Status status = convertTensor(queueOf(ctx), view(out), view(input));
+  if (status != Status::kOk) return done(status);
+  return diopiIndexFillInpScalar(ctx, out, dim, index, value);
+}
+
+diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                            diopiConstTensorHandle_t weight,
+                            diopiConstTensorHandle_t indices,
+                            int64_t /*padding_idx*/, bool /*scale_grad*/,
+                            bool /*sparse*/) {
+  return done(embedding(queueOf(ctx), view(out), view(weight), view(indices)));
+}
+
+diopiError_t diopiEmbeddingBackward(diopiContextHandle_t ctx,
+                                    diopiTensorHandle_t out,
+                                    diopiConstTensorHandle_t grad,
+                                    diopiConstTensorHandle_t indices,
+                                    int64_t /*num_weights*/,
+                                    int64_t padding_idx, bool scale_grad_byfreq,
+                                    bool sparse) {
+  if (sparse) {
+    fail(Status::kUnsupported, "embedding_backward has no sparse result");
+    return diopiNoImplement;
+  }
+  return done(embeddingBackward(queueOf(ctx), view(out), view(grad),
+                                view(indices), padding_idx, scale_grad_byfreq));
+}
+
+diopiError_t diopiGather(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                         diopiConstTensorHandle_t input, int64_t dim,
+                         diopiConstTensorHandle_t index) {
+  return done(gather(queueOf(ctx), view(out), view(input), dim, view(index)));
+}
+
+diopiError_t diopiScatterInp(diopiContextHandle_t ctx,
+                             diopiTensorHandle_t input, int64_t dim,
+                             diopiConstTensorHandle_t src,
+                             diopiConstTensorHandle_t index,
+                             const char* reduce) {
+  ScatterMode mode;
+  const diopiError_t error = scatterMode(reduce, &mode);
+  if (error != diopiSuccess) return error;
+  return done(
+      scatter(queueOf(ctx), view(input), dim, view(index), view(src), mode));
+}
+
+diopiError_t diopiScatterInpScalar(diopiContextHandle_t ctx,
+                                   diopiTensorHandle_t input, int64_t dim,
+                                   const diopiScalar_t* value,
+                                   diopiConstTensorHandle_t index,
+                                   const char* reduce) {
+  ScatterMode mode;
+  const diopiError_t error = scatterMode(reduce, &mode);
+  if (error != diopiSuccess) return error;
+  return done(scatterScalar(queueOf(ctx), view(input), dim, view(index),
+                            scalar(value), mode));
+}
+
+diopiError_t diopiScatter(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                          diopiConstTensorHandle_t input, int64_t dim,
+                          diopiConstTensorHandle_t src,
+                          diopiConstTensorHandle_t index, const char* reduce) {
+  const Status status = convertTensor(queueOf(ctx), view(out), view(input));
+  if (status != Status::kOk) return done(status);
+  return diopiScatterInp(ctx, out, dim, src, index, reduce);
+}
+
+diopiError_t diopiScatterScalar(diopiContextHandle_t ctx,
+                                diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t input, int64_t dim,
+                                const diopiScalar_t* value,
+                                diopiConstTensorHandle_t index,
+                                const char* reduce) {
+  const Status status = convertTensor(queueOf(ctx), view(out), view(input));
+  if (status != Status::kOk) return done(status);
+  return diopiScatterInpScalar(ctx, out, dim, value, index, reduce);
+}
+
+diopiError_t diopiIndex(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
+                        diopiConstTensorHandle_t input,
+                        diopiConstTensorHandle_t* indices, int64_t nums) {
+  Indices list;
+  diopiError_t error = list.read(ctx, indices, nums);
+  if (error != diopiSuccess) return error;
+  const TensorView from = view(input);
+  int64_t sizes[2 * AdvancedIndex::kMaxDims];
+  int32_t ndim = 0;
+  const Status status = indexedSizes(from, list.index(), sizes, &ndim);
+  if (status != Status::kOk) return done(status);
+  error = require(ctx, sizes, ndim, from.dtype, out);
+  if (error != diopiSuccess) return error;
+  return done(indexGet(queueOf(ctx), view(*out), from, list.index()));
+}
+
+diopiError_t diopiIndexPutInp(diopiContextHandle_t ctx,
+                              diopiTensorHandle_t input,
+                              diopiConstTensorHandle_t values,
+                              diopiConstTensorHandle_t* indices,
+                              int64_t indices_counts, bool accumulate) {
+  Indices list;
+  const diopiError_t error = list.read(ctx, indices, indices_counts);
+  if (error != diopiSuccess) return error;
+  return done(indexPut(queueOf(ctx), view(input), view(values), list.index(),
+                       accumulate));
+}
+
+diopiError_t diopiIndexPut(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                           diopiConstTensorHandle_t input,
+                           diopiConstTensorHandle_t values,
+                           diopiConstTensorHandle_t* indices,
+                           int64_t indices_counts, bool accumulate) {
+  const Status status = convertTensor(queueOf(ctx), view(out), view(input));
+  if (status != Status::kOk) return done(status);
+  return diopiIndexPutInp(ctx, out, values, indices, indices_counts,
+                          accumulate);
+}
+
+diopiError_t diopiNonzero(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
+                          diopiConstTensorHandle_t input) {
+  const Queue queue = queueOf(ctx);
+  const TensorView from = view(input);
+  int64_t sizes[2] = {0, from.ndim};
+  const Status status = countNonzero(queue, from, &sizes[0]);
+  if (status != Status::kOk) return done(status);
+  const diopiError_t error = require(ctx, sizes, 2, DType::kInt64, out);
+  if (error != diopiSuccess) return error;
+  return done(nonzero(queue, view(*out), from));
+}
+
+diopiError_t diopiMaskedSelect(diopiContextHandle_t ctx,
+                               diopiTensorHandle_t* out,
+                               diopiConstTensorHandle_t input,
+                               diopiConstTensorHandle_t mask) {
+  const Queue queue = queueOf(ctx);
+  const TensorView from = view(input);
+  const TensorView flags = view(mask);
+  if (from.ndim != flags.ndim ||
+      !std::equal(from.sizes, from.sizes + from.ndim, flags.sizes)) {
+    fail(Status::kUnsupported, "masked_select does not broadcast");
+    return diopiNoImplement;
+  }
+  int64_t count = 0;
+  const Status status = countNonzero(queue, flags, &count);
+  if (status != Status::kOk) return done(status);
+  const diopiError_t error = require(ctx, &count, 1, from.dtype, out);
+  if (error != diopiSuccess) return error;
+  return done(maskedSelect(queue, view(*out), from, flags));
+}
+
+}  // extern "C"
