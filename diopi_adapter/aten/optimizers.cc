@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fused optimizers and the operators of torch.amp.GradScaler. The _foreach_*
-// operators need no kernels here: PyTorch decomposes them into operators on
-// single tensors, which are native.
+// Fused optimizers that DIOPI has no function of the same kind for, and the
+// operators of torch.amp.GradScaler. The _foreach_* operators need no kernels:
+// PyTorch decomposes them into operators on single tensors, which are native.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_amp_foreach_non_finite_check_and_unscale_ops.h>
 #include <ATen/ops/_amp_update_scale_ops.h>
 #include <ATen/ops/_fused_adam_ops.h>
-#include <ATen/ops/_fused_adamw_ops.h>
 #include <ATen/ops/_fused_sgd_ops.h>
 
 #include "diopi_adapter/aten/kernels.h"
@@ -92,27 +91,6 @@ std::vector<at::Tensor> decayedGradients(const AdamState& state,
         gradient.add(state.parameters[i], options.weight_decay));
   }
   return result;
-}
-
-void fusedAdamW(at::TensorList self, at::TensorList grads,
-                at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
-                at::TensorList max_exp_avg_sqs, at::TensorList state_steps,
-                double lr, double beta1, double beta2, double weight_decay,
-                double eps, bool amsgrad, bool maximize,
-                const OptionalTensor& grad_scale,
-                const OptionalTensor& found_inf) {
-  const AdamState state{self, exp_avgs, exp_avg_sqs, max_exp_avg_sqs,
-                        state_steps};
-  const AdamOptions options{lr,  beta1,   beta2,   weight_decay,
-                            eps, amsgrad, maximize};
-  if (isUnscaled(grad_scale, found_inf) &&
-      stepNatively("_fused_adamw_", state, grads, options)) {
-    return;
-  }
-  onCpu<at::_ops::_fused_adamw_>(
-      self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr,
-      beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale,
-      found_inf);
 }
 
 void fusedAdam(at::TensorList self, at::TensorList grads,
@@ -232,7 +210,6 @@ at::Tensor& ampUpdateScale(at::Tensor& self, at::Tensor& growth_tracker,
 }  // namespace
 
 void registerOptimizers(torch::Library& library) {
-  library.impl("_fused_adamw_", fusedAdamW);
   library.impl("_fused_adam_", fusedAdam);
   library.impl("_fused_sgd_", fusedSgd);
   library.impl("_amp_foreach_non_finite_check_and_unscale_", ampUnscale);

@@ -108,13 +108,15 @@ class FallbackCall {
   // The device of the tensor arguments, else of a device argument, else the
   // current one.
   void findDevice() {
-    for (const c10::IValue& argument : arguments_) {
+    for (std::size_t i = 0; i < arguments_.size(); ++i) {
+      const c10::IValue& argument = arguments_[i];
+      const bool read = !schema_.arguments()[i].is_out();
       TORCH_CHECK_NOT_IMPLEMENTED(
           !argument.isStorage() && !argument.isStream(), "operator ",
           schema_.operator_name(), " takes a ", argument.tagKind(),
           ", so it cannot fall back to the CPU");
       forEachTensor(argument, [&](const at::Tensor& tensor) {
-        if (onDevice(tensor)) useTensor(tensor);
+        if (onDevice(tensor)) useTensor(tensor, read);
       });
     }
     for (const c10::IValue& argument : arguments_) {
@@ -125,7 +127,7 @@ class FallbackCall {
     device_ = runtime::resolveDevice(device_);
   }
 
-  void useTensor(const at::Tensor& tensor) {
+  void useTensor(const at::Tensor& tensor, bool read) {
     const c10::DeviceIndex device = tensor.device().index();
     if (device_ < 0) device_ = device;
     TORCH_CHECK(device_ == device,
@@ -133,7 +135,7 @@ class FallbackCall {
                 "least two devices, ",
                 c10::Device(runtime::kDeviceType, device_), " and ",
                 tensor.device(), ", in ", schema_.operator_name());
-    images_.add(tensor);
+    images_.add(tensor, read);
   }
 
   void moveArguments() {

@@ -40,18 +40,19 @@ HostImages::Range& HostImages::rangeOf(const at::Tensor& tensor,
     }
   }
   *out_index = ranges_.size();
-  ranges_.push_back({tensor, 0, 0, {}});
+  ranges_.push_back({tensor, 0, 0, false, {}});
   return ranges_.back();
 }
 
-void HostImages::add(const at::Tensor& tensor) {
+void HostImages::add(const at::Tensor& tensor, bool read) {
+  std::size_t index;
+  rangeOf(tensor, &index).read |= read;
   if (!by_device_.try_emplace(tensor.unsafeGetTensorImpl(), images_.size())
            .second) {
     return;
   }
-  Image image{tensor, {}, 0};
-  Range& range = rangeOf(tensor, &image.range);
-  images_.push_back(std::move(image));
+  images_.push_back({tensor, {}, index});
+  Range& range = ranges_[index];
   if (tensor.numel() == 0) return;
   const std::size_t begin = offsetBytes(tensor) & ~(kAlignment - 1);
   const std::size_t end = endBytes(tensor);
@@ -64,6 +65,7 @@ void HostImages::fetchRange(Range& range) const {
   range.host = c10::Storage(c10::make_intrusive<c10::StorageImpl>(
       c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes),
       c10::GetCPUAllocator(), /*resizable=*/true));
+  if (!range.read) return;
   const c10::DeviceIndex device = range.sample.device().index();
   const auto* source =
       static_cast<const char*>(range.sample.storage().data()) + range.begin;

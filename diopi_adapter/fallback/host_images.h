@@ -23,9 +23,10 @@ namespace dipu::fallback {
 class HostImages {
  public:
   // Announces `tensor`, a strided device tensor. Adding it again is harmless.
-  void add(const at::Tensor& tensor);
+  // With `read` false its values do not matter and may be left out.
+  void add(const at::Tensor& tensor, bool read = true);
 
-  // Copies everything that was added.
+  // Copies everything that was added to be read.
   void fetch();
 
   // Copies the range of the storage that was fetched for `tensor` back to the
@@ -49,6 +50,7 @@ class HostImages {
     at::Tensor sample;       // any device tensor of the storage
     std::size_t begin = 0;   // in bytes from the start of the storage
     std::size_t end = 0;
+    bool read = false;
     c10::Storage host;       // bytes [begin, end)
   };
   struct Image {

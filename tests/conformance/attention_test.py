@@ -24,9 +24,7 @@ MASKS = {
     "causal": {"is_causal": True},
     "bool": {"attn_mask": torch.ones(L, L, dtype=torch.bool).tril()},
     "float": {"attn_mask": torch.linspace(-1, 1, L * L).reshape(L, L)},
-    "empty_row": {
-        "attn_mask": torch.ones(L, L, dtype=torch.bool).tril(-1)
-    },
+    "empty_row": {"attn_mask": torch.ones(L, L, dtype=torch.bool).tril(-1)},
     "scale": {"scale": 0.3},
 }
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 
 import pytest
 import torch
-
 import torch_dipu
 
 DEVICE = "dipu"
@@ -109,3 +108,10 @@ def native() -> Expectation:
 def falls_back() -> Expectation:
     """`with falls_back("lgamma.out"):` fails unless it was counted as a fallback."""
     return _falls_back
+
+
+@pytest.fixture
+def fallback_mode() -> Iterator[Callable[[str], None]]:
+    """`fallback_mode("error")` sets what a fallback does until the test ends."""
+    yield torch_dipu._C._set_fallback_mode
+    torch_dipu._C._set_fallback_mode("silent")

@@ -11,9 +11,8 @@ import warnings
 
 import pytest
 import torch
-from torch import nn
-
 import torch_dipu
+from torch import nn
 
 
 def test_it_is_counted_and_correct(falls_back, device: str) -> None:
@@ -40,9 +39,7 @@ def test_batch_norm_statistics_are_updated(device: str) -> None:
         var = torch.ones(3, dtype=torch.float64)
         there = mean.to(device), var.to(device)
         _run_on_cpu("native_batch_norm", x, None, None, mean, var, True, 0.1, 1e-5)
-        torch.native_batch_norm(
-            x.to(device), None, None, *there, True, 0.1, 1e-5
-        )
+        torch.native_batch_norm(x.to(device), None, None, *there, True, 0.1, 1e-5)
     assert torch.allclose(there[0].cpu(), mean)
     assert torch.allclose(there[1].cpu(), var)
     assert not torch.equal(mean, torch.zeros(3, dtype=torch.float64))
@@ -60,7 +57,6 @@ def test_instance_norm_statistics_are_updated(device: str) -> None:
     there(x.to(device))
     assert torch.allclose(there.running_mean.cpu(), cpu.running_mean, atol=1e-6)
     assert torch.allclose(there.running_var.cpu(), cpu.running_var, atol=1e-5)
-    assert there.num_batches_tracked.item() == 1
 
 
 @pytest.mark.parametrize("strided", [False, True])
@@ -143,13 +139,16 @@ def test_random_fallback_takes_a_device_generator(device: str) -> None:
 
 
 def test_random_fallback_without_generator_argument(device: str) -> None:
-    cpu_state = torch.get_rng_state()
-    x = torch.full((1000,), 0.5, device=device)
-    torch.manual_seed(1)
-    a = torch.poisson(x * 4)
-    assert torch.equal(torch.get_rng_state(), cpu_state) or True
-    torch.manual_seed(1)
-    assert torch.equal(torch.poisson(x * 4).cpu(), a.cpu())
+    rates = torch.full((100,), 2.0).to(device)
+
+    def draw() -> torch.Tensor:
+        torch.manual_seed(1)
+        cpu_state = torch.get_rng_state()
+        drawn = torch.rrelu(rates, 0.1, 0.3, training=True) + torch.poisson(rates)
+        assert torch.equal(torch.get_rng_state(), cpu_state)
+        return drawn.cpu()
+
+    assert torch.equal(draw(), draw())
 
 
 def test_factory_with_a_device_argument(falls_back, device: str) -> None:
@@ -205,24 +204,22 @@ def test_sparse_tensors_are_refused_clearly(device: str) -> None:
         torch.eye(2, device=device).to_sparse()
 
 
-def test_it_warns_once_per_operator(device: str) -> None:
+def test_it_warns_once_per_operator(fallback_mode, device: str) -> None:
     x = torch.rand(3).to(device)
-    torch_dipu.set_fallback_mode("warn")
+    fallback_mode("warn")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        torch.erfinv(x)
-        torch.erfinv(x)
-    texts = [str(w.message) for w in caught if "erfinv" in str(w.message)]
+        torch.special.i0e(x)
+        torch.special.i0e(x)
+    texts = [str(w.message) for w in caught if "i0e" in str(w.message)]
     assert len(texts) == 1
     assert "CPU" in texts[0]
 
 
-def test_it_can_be_forbidden(device: str) -> None:
+def test_it_can_be_forbidden(fallback_mode, device: str) -> None:
     x = torch.rand(3).to(device)
-    torch_dipu.set_fallback_mode("error")
-    try:
-        with pytest.raises(NotImplementedError, match=r"lgamma.*DIPU_FALLBACK"):
-            torch.lgamma(x)
-    finally:
-        torch_dipu.set_fallback_mode("silent")
+    fallback_mode("error")
+    with pytest.raises(NotImplementedError, match=r"lgamma.*DIPU_FALLBACK"):
+        torch.lgamma(x)
+    fallback_mode("silent")
     torch.lgamma(x)

@@ -118,7 +118,9 @@ def test_bernoulli_mean(device: str) -> None:
     assert (y.cpu().mean(0) - chances).abs().max() < 0.03
 
 
-@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8, torch.float32])
+@pytest.mark.parametrize(
+    "dtype", [torch.int64, torch.int32, torch.uint8, torch.float32]
+)
 def test_randint(device: str, dtype: torch.dtype) -> None:
     x = torch.randint(3, 9, (N // 10,), device=device, dtype=dtype).cpu()
     assert x.unique().tolist() == [3, 4, 5, 6, 7, 8]
