@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/compute/pooling/pool.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "kernels/tests/device_tensor.h"
+
+namespace dipu::kernels {
+namespace {
+
+using testing::DeviceTensor;
+using testing::randomTensor;
+using testing::TestQueue;
+
+struct Case {
+  PoolAxis height, width;
+  int64_t in_height, in_width, out_height, out_width;
+  bool adaptive = false;
+};
+
+const Case kCases[] = {
+    {{2, 2, 0, 1}, {2, 2, 0, 1}, 6, 8, 3, 4},
+    {{3, 2, 1, 1}, {2, 1, 0, 1}, 7, 5, 4, 4},
+    {{3, 1, 1, 2}, {3, 3, 1, 1}, 8, 9, 6, 3},
+    {{3, 2, 0, 1}, {3, 2, 0, 1}, 6, 6, 3, 3},  // last window cut off
+    {{}, {}, 7, 5, 3, 2, true},
+};
+
+constexpr int64_t kN = 2, kC = 3;
+
+// The elements of a window as positions in its plane, and its size with
+// padding.
+std::vector<int64_t> window(const Case& c, int64_t oh, int64_t ow,
+                            int64_t* padded) {
+  const auto range = [&](const PoolAxis& axis, int64_t out, int64_t in,
+                         int64_t count, std::vector<int64_t>* positions) {
+    if (c.adaptive) {
+      for (int64_t i = out * in / count;
+           i < (in * (out + 1) + count - 1) / count; ++i) {
+        positions->push_back(i);
+      }
+      return static_cast<int64_t>(positions->size());
+    }
+    int64_t size = 0;
+    for (int64_t k = 0; k < axis.kernel; ++k) {
+      const int64_t i = out * axis.stride - axis.padding + k * axis.dilation;
+      if (i < in + axis.padding) ++size;
+      if (i >= 0 && i < in) positions->push_back(i);
+    }
+    return size;
+  };
+  std::vector<int64_t> rows;
+  std::vector<int64_t> columns;
+  *padded = range(c.height, oh, c.in_height, c.out_height, &rows) *
+            range(c.width, ow, c.in_width, c.out_width, &columns);
+  std::vector<int64_t> result;
+  for (int64_t r : rows) {
+    for (int64_t w : columns) result.push_back(r * c.in_width + w);
+  }
+  return result;
+}
+
+PoolArguments arguments(const Case& c) {
+  PoolArguments a;
+  a.height = c.height;
+  a.width = c.width;
+  a.adaptive = c.adaptive;
+  return a;
+}
+
+// An image in row-major order or channels last.
+template <typename T>
+DeviceTensor<T> image(int64_t h, int64_t w, bool last, uint32_t seed) {
+  if (!last) return randomTensor<T>({kN, kC, h, w}, seed);
+  return randomTensor<T>({kN, h, w, kC}, seed).transposed(2, 3).transposed(1,
+                                                                           2);
+}
+
+template <typename T>
+class PoolingTest : public ::testing::Test {};
+using FloatTypes = ::testing::Types<float, double, Float16, BFloat16>;
+TYPED_TEST_SUITE(PoolingTest, FloatTypes);
+
+TYPED_TEST(PoolingTest, MaximumAndItsPosition) {
+  using T = TypeParam;
+  TestQueue queue;
+  for (const Case& c : kCases) {
+    for (bool last : {false, true}) {
+      const auto x = image<T>(c.in_height, c.in_width, last, 1);
+      const auto y = image<T>(c.out_height, c.out_width, last, 2);
+      const DeviceTensor<int64_t> indices(
+          {kN, kC, c.out_height, c.out_width}, int64_t{-1});
+      ASSERT_EQ(maxPool2d(queue, y.view(), indices.view(), x.view(),
+                          arguments(c)),
+                Status::kOk);
+      const auto in = x.read();
+      const auto out = y.read();
+      const auto where = indices.read();
+      const int64_t plane = c.in_height * c.in_width;
+      const int64_t pixels = c.out_height * c.out_width;
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        int64_t padded = 0;
+        const int64_t p = static_cast<int64_t>(i) % pixels;
+        const auto positions =
+            window(c, p / c.out_width, p % c.out_width, &padded);
+        const T* from = in.data() + static_cast<int64_t>(i) / pixels * plane;
+        const int64_t best = *std::max_element(
+            positions.begin(), positions.end(), [from](int64_t a, int64_t b) {
+              return testing::asDouble(from[a]) < testing::asDouble(from[b]);
+            });
+        ASSERT_EQ(where[i], best);
+        ASSERT_EQ(testing::asDouble(out[i]), testing::asDouble(from[best]));
+      }
+    }
+  }
+}
+
+TYPED_TEST(PoolingTest, AverageAndItsGradient) {
+  using T = TypeParam;
+  TestQueue queue;
+  const double tolerance = sizeof(T) == 2 ? 1e-2 : 1e-6;
+  for (const Case& c : kCases) {
+    if (c.height.dilation != 1) continue;
+    for (bool last : {false, true}) {
+      for (int64_t mode = 0; mode < 3; ++mode) {
+        PoolArguments a = arguments(c);
+        a.count_include_pad = mode == 0;
+        a.divisor = mode == 2 ? 5 : 0;
+        if (c.adaptive && mode != 0) continue;
+        const auto x = image<T>(c.in_height, c.in_width, last, 1);
+        const auto y = image<T>(c.out_height, c.out_width, last, 2);
+        const auto g = image<T>(c.out_height, c.out_width, last, 3);
+        const auto dx = image<T>(c.in_height, c.in_width, last, 4);
+        ASSERT_EQ(avgPool2d(queue, y.view(), x.view(), a), Status::kOk);
+        ASSERT_EQ(avgPool2dBackward(queue, dx.view(), g.view(), a),
+                  Status::kOk);
+        const auto in = x.read();
+        const auto gradient = g.read();
+        const auto out = y.read();
+        std::vector<double> expected(in.size(), 0.0);
+        const int64_t plane = c.in_height * c.in_width;
+        const int64_t pixels = c.out_height * c.out_width;
+        for (int64_t i = 0; i < static_cast<int64_t>(out.size()); ++i) {
+          int64_t padded = 0;
+          const int64_t p = i % pixels;
+          const auto positions =
+              window(c, p / c.out_width, p % c.out_width, &padded);
+          const double divisor =
+              mode == 2 ? 5.0
+                        : double(mode == 0 ? padded
+                                           : int64_t(positions.size()));
+          double sum = 0;
+          for (int64_t k : positions) {
+            sum += testing::asDouble(in[i / pixels * plane + k]);
+            expected[i / pixels * plane + k] +=
+                testing::asDouble(gradient[i]) / divisor;
+          }
+          ASSERT_NEAR(testing::asDouble(out[i]), sum / divisor, tolerance);
+        }
+        const auto actual = dx.read();
+        for (std::size_t i = 0; i < actual.size(); ++i) {
+          ASSERT_NEAR(testing::asDouble(actual[i]), expected[i], tolerance);
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(PoolingTest, MaximumGradientAddsUp) {
+  using T = TypeParam;
+  TestQueue queue;
+  for (bool last : {false, true}) {
+    const auto dx = image<T>(3, 4, last, 1);
+    const DeviceTensor<T> g({kN, kC, 1, 3}, T(2.0F));
+    std::vector<int64_t> where;
+    for (int64_t i = 0; i < kN * kC; ++i) {
+      where.insert(where.end(), {5, 5, 11});
+    }
+    const DeviceTensor<int64_t> indices({kN, kC, 1, 3}, where);
+    ASSERT_EQ(maxPool2dBackward(queue, dx.view(), g.view(), indices.view()),
+              Status::kOk);
+    const auto actual = dx.read();
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+      const double expected = i % 12 == 5 ? 4.0 : i % 12 == 11 ? 2.0 : 0.0;
+      ASSERT_EQ(testing::asDouble(actual[i]), expected);
+    }
+  }
+}
+
+TEST(PoolingEdgeTest, NanWins) {
+  TestQueue queue;
+  const DeviceTensor<float> x({1, 2, 2}, {1.0F, NAN, 3.0F, 2.0F});
+  const DeviceTensor<float> y({1, 1, 1}, 0.0F);
+  const DeviceTensor<int64_t> where({1, 1, 1}, int64_t{0});
+  PoolArguments a;
+  a.height.kernel = a.width.kernel = 2;
+  maxPool2d(queue, y.view(), where.view(), x.view(), a);
+  EXPECT_TRUE(std::isnan(y.read()[0]));
+  EXPECT_EQ(where.read()[0], 1);
+}
+
+TEST(PoolingEdgeTest, RefusesWindowsOutsideTheImage) {
+  TestQueue queue;
+  const DeviceTensor<float> x({1, 4, 4}, 0.0F);
+  const DeviceTensor<float> y({1, 9, 4}, 0.0F);
+  EXPECT_EQ(maxPool2d(queue, y.view(), TensorView(), x.view(), {}),
+            Status::kInvalid);
+  EXPECT_EQ(avgPool2d(queue, y.view(), x.view(), {}), Status::kInvalid);
+}
+
+}  // namespace
+}  // namespace dipu::kernels
