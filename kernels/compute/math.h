@@ -109,7 +109,7 @@ inline float tanh(float x) {
   p = p * u - 0.333332760586f;
   const float small = x + x * u * p;
   const float large = 1.0f - 2.0f / (exp(2.0f * a) + 1.0f);
-  return a < 0.625f ? small : __builtin_copysignf(large, x);
+  return __builtin_copysignf(a < 0.625f ? small : large, x);
 }
 
 // erf(x) = x p(x^2) up to 1, then 1 - exp(-q(x)); 1 in float from 4 on.
@@ -163,7 +163,9 @@ inline float sinQuarter(float x, int32_t quarter) {
   return (n & 2) != 0 ? -value : value;
 }
 
-inline float sinBounded(float x) { return sinQuarter(x, 0); }
+inline float sinBounded(float x) {
+  return x == 0.0f ? x : sinQuarter(x, 0);  // keeps the sign of zero
+}
 inline float cosBounded(float x) { return sinQuarter(x, 1); }
 
 // Any argument; a loop over these does not vectorise.

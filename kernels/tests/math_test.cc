@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/compute/math.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace dipu::kernels {
+namespace {
+
+// The distance of `actual` from `exact` in units of the last place.
+double ulps(float actual, double exact) {
+  const int exponent = exact == 0 ? -149 : std::ilogb(exact) - 23;
+  return std::fabs(actual - exact) / std::ldexp(1.0, std::max(-149, exponent));
+}
+
+// The worst error over floats of all magnitudes; checks special results.
+template <typename F, typename G>
+double worstError(const F& f, const G& exact) {
+  constexpr uint64_t kStep = 40009;
+  double worst = 0;
+  for (uint64_t bits = 0; bits < (uint64_t{1} << 32); bits += kStep) {
+    const auto x = bitCast<float>(static_cast<uint32_t>(bits));
+    const float y = f(x);
+    const double want = exact(static_cast<double>(x));
+    const auto rounded = static_cast<float>(want);
+    if (std::isnan(rounded) || std::isinf(rounded)) {
+      EXPECT_EQ(std::isnan(rounded), std::isnan(y)) << x;
+      if (std::isinf(rounded)) {
+        EXPECT_EQ(y, rounded) << x;
+      }
+    } else {
+      worst = std::max(worst, ulps(y, want));
+    }
+  }
+  return worst;
+}
+
+#define DIPU_ERROR_OF(function)                         \
+  worstError([](float x) { return math::function(x); }, \
+             [](double x) { return std::function(x); })
+
+TEST(Math, StaysWithinTwoUlpOfTheLibrary) {
+  EXPECT_LT(DIPU_ERROR_OF(exp), 2.0);
+  EXPECT_LT(DIPU_ERROR_OF(log), 2.0);
+  EXPECT_LT(DIPU_ERROR_OF(log2), 2.0);
+  EXPECT_LT(DIPU_ERROR_OF(tanh), 2.0);
+  EXPECT_LT(DIPU_ERROR_OF(erf), 2.0);
+  EXPECT_LT(DIPU_ERROR_OF(sin), 2.0);
+  EXPECT_LT(DIPU_ERROR_OF(cos), 2.0);
+}
+
+TEST(Math, TreatsEndsOfTheRangeLikeTheLibrary) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(math::exp(kInfinity), kInfinity);
+  EXPECT_EQ(math::exp(-kInfinity), 0.0f);
+  EXPECT_FLOAT_EQ(math::exp(-100.0f), std::exp(-100.0f));  // denormal
+  EXPECT_EQ(math::log(0.0f), -kInfinity);
+  EXPECT_TRUE(std::isnan(math::log(-1.0f)));
+  EXPECT_EQ(math::tanh(kInfinity), 1.0f);
+  EXPECT_EQ(math::erf(-kInfinity), -1.0f);
+  EXPECT_TRUE(std::signbit(math::tanh(-0.0f)));
+  EXPECT_TRUE(std::signbit(math::sin(-0.0f)));
+  EXPECT_TRUE(std::isnan(math::exp(kNaN)));
+  EXPECT_TRUE(std::isnan(math::sin(kInfinity)));
+}
+
+TEST(Convert, RoundsSixteenBitFloatsToNearestEven) {
+  EXPECT_EQ(static_cast<float>(BFloat16(1.00390625f)), 1.0f);
+  EXPECT_EQ(static_cast<float>(BFloat16(1.01171875f)), 1.015625f);
+  EXPECT_EQ(static_cast<float>(Float16(2049.0f)), 2048.0f);
+  EXPECT_EQ(static_cast<float>(Float16(65520.0f)),
+            std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(
+      static_cast<float>(BFloat16(std::numeric_limits<float>::quiet_NaN()))));
+}
+
+TEST(Convert, WrapsIntegersAndTestsBoolAgainstZero) {
+  EXPECT_EQ(convertValue<int8_t>(int64_t{300}), 44);
+  EXPECT_EQ(convertValue<uint8_t>(-1.0f), 255);
+  EXPECT_EQ(convertValue<int32_t>(-2.9f), -2);
+  EXPECT_TRUE(convertValue<bool>(0.25f));
+  EXPECT_FALSE(convertValue<bool>(-0.0f));
+}
+
+}  // namespace
+}  // namespace dipu::kernels
