@@ -23,8 +23,11 @@ soft_status enqueueWait(soft_stream* stream, soft_stream* other,
 // costs one load and a branch while a device has no such streams.
 soft_status orderWithOthers(soft_stream* stream);
 
+// The error for a handle that is NULL or dead, or a process that is ending.
 soft_status failStream(const char* function, const soft_stream* stream);
 
+// Checks the handle and brings the stream into order, see Note [Default
+// stream].
 inline soft_status enterStream(const char* function, soft_stream* stream) {
   if (stream == nullptr || stream->closed() || !processIsRunning()) {
     return failStream(function, stream);

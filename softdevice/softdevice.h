@@ -25,7 +25,11 @@
  *                           half of the memory available to this machine or
  *                           cgroup, divided by the devices and by
  *                           LOCAL_WORLD_SIZE)
- *   SOFTDEVICE_SPIN_US      how long an idle worker polls before it sleeps
+ *   SOFTDEVICE_SPIN_US      how long a waiting thread polls (default 200)
+ *   OMP_NUM_THREADS         size of a kernel's thread team (default: all cores)
+ *
+ * Processes. After exit() has begun, and in a child that was forked after a
+ * device had been used, every function returns SOFT_NOT_PERMITTED.
  */
 #ifndef DIPU_SOFTDEVICE_SOFTDEVICE_H_
 #define DIPU_SOFTDEVICE_SOFTDEVICE_H_
@@ -139,7 +143,7 @@ typedef struct soft_address_map {
 typedef struct soft_stream soft_stream;
 typedef struct soft_event soft_event;
 
-/* Lower is more urgent. */
+/* Lower is more urgent. A hint: the system shares out the processors. */
 #define SOFT_PRIORITY_GREATEST (-2)
 #define SOFT_PRIORITY_LEAST 1
 
@@ -150,17 +154,22 @@ enum {
   SOFT_STREAM_NON_BLOCKING = 1
 };
 
+/* A priority out of range is clamped. The handle is never reused: a call with
+ * that of a destroyed stream is SOFT_INVALID_HANDLE. */
 SOFT_API soft_status soft_stream_create(int32_t device, int32_t priority,
                                         uint32_t flags,
                                         soft_stream** out_stream);
-/* Lets the work finish; the handle is dead at once. */
+/* Lets the work finish without waiting for it; the handle is dead at once. */
 SOFT_API soft_status soft_stream_destroy(soft_stream* stream);
 /* The device's default stream; exists as long as the process. */
 SOFT_API soft_status soft_stream_get_default(int32_t device,
                                              soft_stream** out_stream);
-/* SOFT_OK when idle, SOFT_NOT_READY while anything runs or waits. */
+/* SOFT_OK when idle, SOFT_NOT_READY while anything runs or waits. When idle it
+ * returns the device's sticky error, like all that synchronise. */
 SOFT_API soft_status soft_stream_query(soft_stream* stream);
 SOFT_API soft_status soft_stream_synchronize(soft_stream* stream); /* blocks */
+/* Enqueues: later work of `stream`, of any device, waits for the event's last
+ * record. The record may be replaced and the event destroyed meanwhile. */
 SOFT_API soft_status soft_stream_wait_event(soft_stream* stream,
                                             soft_event* event);
 SOFT_API int32_t soft_stream_device(const soft_stream* stream);
@@ -222,7 +231,9 @@ enum {
 
 SOFT_API soft_status soft_event_create(int32_t device, uint32_t flags,
                                        soft_event** out_event);
+/* Legal while the event is pending. NULL is accepted. */
 SOFT_API soft_status soft_event_destroy(soft_event* event);
+/* Enqueues on a stream of the event's device; replaces an earlier record. */
 SOFT_API soft_status soft_event_record(soft_event* event, soft_stream* stream);
 /* SOFT_OK when reached or never recorded, else SOFT_NOT_READY. */
 SOFT_API soft_status soft_event_query(soft_event* event);

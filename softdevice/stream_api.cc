@@ -12,7 +12,9 @@ using dipu::softdevice::config;
 using dipu::softdevice::Device;
 using dipu::softdevice::enterStream;
 using dipu::softdevice::fail;
+using dipu::softdevice::failStream;
 using dipu::softdevice::findDevice;
+using dipu::softdevice::processIsRunning;
 
 soft_status soft_stream_create(int32_t device, int32_t priority, uint32_t flags,
                                soft_stream** out_stream) {
@@ -32,9 +34,8 @@ soft_status soft_stream_create(int32_t device, int32_t priority, uint32_t flags,
 
 soft_status soft_stream_destroy(soft_stream* stream) {
   // Only the handle is checked: destroying needs no order with other streams.
-  if (stream == nullptr || stream->closed() ||
-      !dipu::softdevice::processIsRunning()) {
-    return dipu::softdevice::failStream("soft_stream_destroy", stream);
+  if (stream == nullptr || stream->closed() || !processIsRunning()) {
+    return failStream("soft_stream_destroy", stream);
   }
   if (stream == stream->device().defaultStream()) {
     return fail(SOFT_INVALID_HANDLE,
@@ -60,8 +61,10 @@ soft_status soft_stream_get_default(int32_t device, soft_stream** out_stream) {
 }
 
 soft_status soft_stream_query(soft_stream* stream) {
-  if (soft_status status = enterStream("soft_stream_query", stream)) {
-    return status;
+  // Unlike enterStream this enqueues no waits: a query must never block, and
+  // the ring may be full.
+  if (stream == nullptr || stream->closed() || !processIsRunning()) {
+    return failStream("soft_stream_query", stream);
   }
   if (!stream->reached(stream->tail())) return SOFT_NOT_READY;
   return stream->device().error();

@@ -176,6 +176,21 @@ TEST_F(StreamTest, DefaultStreamOrdersWithBlockingStreams) {
   EXPECT_EQ(seen, (std::vector<int>{1, 2, 3}));
 }
 
+TEST_F(StreamTest, QueryNeverBlocks) {
+  soft_stream* first = nullptr;
+  ASSERT_OK(soft_stream_get_default(0, &first));
+  soft_stream* blocking = makeStream(0, SOFT_STREAM_DEFAULT);
+  Latch latch;
+  latch.hold(blocking);
+  ASSERT_OK(launch(first, [] {}));
+  // More often than a ring has places.
+  for (int i = 0; i < 3000; ++i) {
+    ASSERT_EQ(soft_stream_query(first), SOFT_NOT_READY);
+  }
+  latch.open();
+  EXPECT_OK(soft_stream_synchronize(first));
+}
+
 TEST_F(StreamTest, ManyThreadsAndStreams) {
   constexpr int kStreams = 4;
   constexpr int kThreads = 4;
