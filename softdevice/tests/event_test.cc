@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -57,6 +58,59 @@ TEST_F(EventTest, PingPongKeepsOrder) {
   ASSERT_EQ(seen.size(), 500u);
   for (int i = 0; i < 500; ++i) ASSERT_EQ(seen[i], i);
   for (soft_event* event : events) EXPECT_OK(soft_event_destroy(event));
+}
+
+// Random launches, records and waits over streams of all kinds. What a wait
+// promises is checked by a task behind it.
+TEST_F(EventTest, RandomWaitsSeeTheRecordedWork) {
+  struct Lane {
+    soft_stream* stream;
+    soft_event* event;
+    std::atomic<int>* done;
+    int launched = 0;
+    int recorded = 0;
+  };
+  static std::atomic<int> done[6];
+  static std::atomic<int> violations;
+  violations = 0;
+  std::vector<Lane> lanes;
+  for (int i = 0; i < 6; ++i) {
+    done[i] = 0;
+    soft_stream* stream = makeStream(i % 2, i / 3);
+    if (i == 5) {
+      ASSERT_OK(soft_stream_get_default(1, &stream));
+    }
+    lanes.push_back({stream, makeEvent(i % 2, i % 3), &done[i]});
+  }
+  std::mt19937 random(11);
+  for (int step = 0; step < 20000; ++step) {
+    Lane& lane = lanes[random() % lanes.size()];
+    Lane& other = lanes[random() % lanes.size()];
+    const unsigned action = random() % 100;
+    if (action < 50) {
+      std::atomic<int>* count = lane.done;
+      ASSERT_OK(launch(lane.stream, [count] { ++*count; }));
+      ++lane.launched;
+    } else if (action < 70) {
+      ASSERT_OK(soft_event_record(lane.event, lane.stream));
+      lane.recorded = lane.launched;
+    } else if (action < 98) {
+      ASSERT_OK(soft_stream_wait_event(lane.stream, other.event));
+      ASSERT_OK(
+          launch(lane.stream, [seen = other.done, expected = other.recorded] {
+            if (*seen < expected) ++violations;
+          }));
+    } else {
+      ASSERT_OK(soft_event_synchronize(other.event));
+      EXPECT_GE(*other.done, other.recorded);
+    }
+  }
+  for (Lane& lane : lanes) {
+    ASSERT_OK(soft_stream_synchronize(lane.stream));
+    EXPECT_EQ(*lane.done, lane.launched);
+    EXPECT_OK(soft_event_destroy(lane.event));
+  }
+  EXPECT_EQ(violations, 0);
 }
 
 TEST_F(EventTest, AWaitKeepsTheRecordItSaw) {
