@@ -29,6 +29,7 @@ void registerOperators(Library& library) {
   registerSampling(library);
   registerConvolution(library);
   registerOptimizers(library);
+  registerComposite(library);
 }
 
 // Registers for as long as the process lives: a Library withdraws its
