@@ -34,8 +34,12 @@ struct FoldOp {
       }
       Wide total = static_cast<Wide>(Fold::kStart);
       for (; i < end; ++i) total = Fold::apply(total, Wide(x[i]));
-      for (const T lane : lanes) total = Fold::apply(total, Wide(lane));
-      *acc = Fold::apply(*acc, total);
+      for (int64_t width = kLanes / 2; width > 0; width /= 2) {
+        for (int64_t k = 0; k < width; ++k) {
+          lanes[k] = Fold::apply(lanes[k], lanes[k + width]);
+        }
+      }
+      *acc = Fold::apply(*acc, Fold::apply(total, Wide(lanes[0])));
     }
   }
 
