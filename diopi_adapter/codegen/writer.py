@@ -159,9 +159,12 @@ class OperatorWriter:
 
     def _device_tensors(self) -> str:
         op = self._op
-        tensors = [a.name for a in op.arguments if a.is_tensor]
+        tensors = [a for a in op.arguments if a.is_tensor]
         lists = [a.name for a in op.arguments if a.type == "Tensor[]"]
-        return comma(tensors or lists[:1] or op.outputs[:1])
+        # Optional tensors alone may all be missing.
+        if lists and all(a.type == "Tensor?" for a in tensors):
+            return lists[0]
+        return comma([a.name for a in tensors] or op.outputs[:1])
 
     def _cast_lines(self) -> str:
         text = ""
