@@ -81,6 +81,10 @@ def make_model() -> nn.Module:
 
 def choose_device(name: str) -> torch.device:
     """The device `name`, or the accelerator when `name` is empty."""
+    if name == "cpu":
+        return torch.device(name)
+    import torch_dipu  # noqa: F401  (once installed, `import torch` loads it)
+
     if name:
         return torch.device(name)
     accelerator = torch.accelerator.current_accelerator(check_available=True)
@@ -188,7 +192,9 @@ def main(argv: list[str]) -> None:
     result = run(device, console)
     result.fallbacks = fallback_counts(device)
     if result.fallbacks:
-        names = ", ".join(f"{k} ({n} calls)" for k, n in sorted(result.fallbacks.items()))
+        names = ", ".join(
+            f"{k} ({n} calls)" for k, n in sorted(result.fallbacks.items())
+        )
         console.print(f"operators that fell back to the CPU: {names}")
     elif device.type != "cpu":
         console.print("operators that fell back to the CPU: none")

@@ -83,8 +83,10 @@ typedef struct dipu_pointer_info {
   size_t struct_size;
   dipu_memory_kind kind;
   int32_t device;   /* DIPU_HOST unless kind is DIPU_MEMORY_DEVICE */
-  void* allocation; /* start of the allocation that holds the pointer */
-  size_t bytes;     /* its length */
+  /* Start and length of the allocation that holds the pointer; NULL and 0 when
+   * the SDK does not tell. */
+  void* allocation;
+  size_t bytes;
 } dipu_pointer_info;
 
 typedef struct dipu_memory_api {

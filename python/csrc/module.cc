@@ -153,6 +153,10 @@ void bindVendor(py::module_& m) {
     py::gil_scoped_release no_gil;
     runtime::ensureInitialized();
   });
+  m.def("_shutdown", [] {
+    py::gil_scoped_release no_gil;
+    runtime::shutdown();
+  });
   m.def("_is_initialized", &runtime::isInitialized);
   m.def("_is_in_bad_fork", &isInBadFork);
   m.def("_install_fork_handler", &installForkHandler);

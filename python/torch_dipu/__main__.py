@@ -53,6 +53,7 @@ def _print_vendors(console, table_class) -> None:  # type: ignore[no-untyped-def
 
 def _print_devices(console, table_class) -> None:  # type: ignore[no-untyped-def]
     import torch
+
     import torch_dipu
 
     info = torch_dipu.vendor_info()
@@ -86,10 +87,10 @@ def main(argv: list[str]) -> int:
     if argv:
         print("usage: python -m torch_dipu [env]", file=sys.stderr)
         return 2
+    import torch
     from rich.console import Console
     from rich.table import Table
 
-    import torch
     import torch_dipu
 
     warnings.simplefilter("ignore")

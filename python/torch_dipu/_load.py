@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import warnings
@@ -63,6 +64,7 @@ def load(strict: bool = True) -> None:
             otherwise the device is merely unavailable.
     """
     _name_device()
+    atexit.register(_C._shutdown)  # waits for the work that is still enqueued
     _C._set_fallback_mode(_env.FALLBACK.choice())
     _C._set_native_counting(_env.COUNT_NATIVE.flag())
     try:

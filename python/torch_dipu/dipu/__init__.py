@@ -265,9 +265,7 @@ def get_device_capability(device: Device = None) -> tuple[int, int]:
 
 def can_device_access_peer(device: Device, peer_device: Device) -> bool:
     """True when `device` may read memory of `peer_device` directly."""
-    return bool(
-        _C._can_access_peer(_device_index(device), _device_index(peer_device))
-    )
+    return bool(_C._can_access_peer(_device_index(device), _device_index(peer_device)))
 
 
 def get_amp_supported_dtype() -> list[torch.dtype]:

@@ -20,7 +20,9 @@ class autocast(torch.amp.autocast_mode.autocast):
         dtype: torch.dtype = torch.float16,
         cache_enabled: bool = True,
     ) -> None:
-        super().__init__("dipu", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
+        super().__init__(
+            "dipu", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled
+        )
 
 
 class GradScaler(torch.amp.GradScaler):
