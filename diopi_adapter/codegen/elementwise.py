@@ -68,8 +68,12 @@ class ElementwiseWriter(OperatorWriter):
         op = self._op
         values = ["device", op.outputs[0]]
         for argument in self._used():
-            is_number = name == "callNumber" and argument.name == op.number_argument
-            values.append(f"numberOf({argument.name})" if is_number else argument.name)
+            if name == "callNumber" and argument.name == op.number_argument:
+                values.append(f"numberOf({argument.name})")
+            elif argument.name in operands[1:]:
+                values.append(f"fast::Operand({operands[0]}, {argument.name})")
+            else:
+                values.append(argument.name)
         return (
             f"    fast::makeOutput(form, {op.outputs[0]}, {self._type}, "
             f"{operands[0]});\n    return {name}({comma(values)});\n  }}\n"

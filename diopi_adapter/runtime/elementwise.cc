@@ -29,7 +29,31 @@ at::Tensor numberOnDevice(const at::Tensor& number, at::ScalarType dtype,
 
 }  // namespace
 
+at::Tensor expandedView(const at::Tensor& tensor, c10::IntArrayRef sizes) {
+  const auto added = sizes.size() - static_cast<size_t>(tensor.dim());
+  at::DimVector strides(sizes.size(), 0);
+  for (size_t i = added; i < sizes.size(); ++i) {
+    const auto from = static_cast<int64_t>(i - added);
+    const bool repeats = tensor.size(from) == 1 && sizes[i] != 1;
+    if (!repeats) strides[i] = tensor.stride(from);
+  }
+  at::Tensor view = at::detail::make_tensor<c10::TensorImpl>(
+      c10::Storage(tensor.storage()), tensor.key_set(), tensor.dtype());
+  view.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides,
+                                                    tensor.storage_offset());
+  return view;
+}
+
 namespace fast {
+
+bool broadcastsTo(c10::IntArrayRef sizes, c10::IntArrayRef target) {
+  if (sizes.size() > target.size()) return false;
+  const auto tail = target.slice(target.size() - sizes.size());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] != tail[i] && sizes[i] != 1) return false;
+  }
+  return true;
+}
 
 bool fitsOutput(const at::Tensor& out, const at::Tensor& first,
                 ResultType result) {
@@ -41,7 +65,7 @@ bool fitsOutput(const at::Tensor& out, const at::Tensor& first,
   }
   // An output that shares memory with an operand is right when it is the very
   // same tensor; torch's meta function tells the other cases apart.
-  return out.is_same(first) || !out.is_alias_of(first);
+  return isDistinct(out, first);
 }
 
 bool keepsType(at::ScalarType type, const c10::Scalar& number) {
@@ -79,7 +103,7 @@ bool numberKeepsType(const at::Tensor& tensor, const at::Tensor& number) {
 at::Tensor Operands::operator()(const at::Tensor& tensor) const {
   if (!tensor.defined()) return tensor;
   if (tensor.is_cpu() && tensor.dim() == 0) {
-    return numberOnDevice(tensor, dtype_, device_).expand(sizes_);
+    return expandedView(numberOnDevice(tensor, dtype_, device_), sizes_);
   }
   return shaped(castTo(tensor, dtype_));
 }
@@ -88,7 +112,7 @@ at::Tensor Operands::shaped(const at::Tensor& tensor) const {
   if (tensor.is_cpu() && tensor.dim() == 0) {
     return numberOnDevice(tensor, tensor.scalar_type(), device_).expand(sizes_);
   }
-  return tensor.sizes() == sizes_ ? tensor : tensor.expand(sizes_);
+  return tensor.sizes() == sizes_ ? tensor : expandedView(tensor, sizes_);
 }
 
 Elementwise::Elementwise(std::initializer_list<const at::Tensor*> promoted,

@@ -3,13 +3,14 @@
 // Operands of elementwise operators.
 //
 // Note [Fast path]
-// Most calls of a training step have operands of one floating type, one device
-// and one shape, all contiguous. Nothing needs to be inferred then: the output
-// is like the first operand, so the wrapper skips torch's meta function, which
-// costs more than the call itself. Everything else (promotion, broadcasting,
-// strides, numbers in place of tensors, out arguments that are resized) goes
-// through the meta function, and operands are then brought to the common type
-// and shape here: on this device TensorIterator does not convert them.
+// Most calls of a training step have contiguous operands of one floating type
+// and device, and the others have the shape of the first or broadcast to it.
+// Nothing needs to be inferred then: the output is like the first operand, so
+// the wrapper skips torch's meta function, which costs more than the call
+// itself. Everything else (promotion, broadcasting, strides, numbers in place
+// of tensors, out arguments that are resized) goes through the meta function,
+// and operands are then brought to the common type and shape here: on this
+// device TensorIterator does not convert them.
 #pragma once
 
 #include <ATen/core/IListRef.h>
@@ -60,6 +61,10 @@ inline c10::DeviceIndex deviceOf(const at::ITensorListRef& tensors) {
   TORCH_INTERNAL_ASSERT(false, "no operand is on the device");
 }
 
+// `tensor` broadcast to `sizes`, which it must allow. What expand() does,
+// without the dispatcher.
+at::Tensor expandedView(const at::Tensor& tensor, c10::IntArrayRef sizes);
+
 namespace fast {
 
 // Whether `tensor` is a contiguous, non-empty device tensor of a type that
@@ -73,12 +78,18 @@ inline bool isPlain(const at::Tensor& tensor, ResultType result) {
          tensor.is_privateuseone();
 }
 
-// Whether `other` has the type, device and shape of `first` and is contiguous.
+// Whether a tensor of `sizes` broadcasts to `target` without changing it.
+bool broadcastsTo(c10::IntArrayRef sizes, c10::IntArrayRef target);
+
+// Whether `other` has the type and device of `first`, is contiguous, and has
+// the shape of `first` or broadcasts to it.
 inline bool isAlike(const at::Tensor& first, const at::Tensor& other) {
   const c10::TensorImpl* a = first.unsafeGetTensorImpl();
   const c10::TensorImpl* b = other.unsafeGetTensorImpl();
-  return a == b || (a->dtype() == b->dtype() && a->device() == b->device() &&
-                    a->sizes() == b->sizes() && b->is_contiguous());
+  return a == b ||
+         (a->dtype() == b->dtype() && a->device() == b->device() &&
+          b->is_contiguous() &&
+          (a->sizes() == b->sizes() || broadcastsTo(b->sizes(), a->sizes())));
 }
 
 // Whether `mask` is a contiguous bool tensor of the device and shape of
@@ -86,6 +97,11 @@ inline bool isAlike(const at::Tensor& first, const at::Tensor& other) {
 inline bool isMask(const at::Tensor& first, const at::Tensor& mask) {
   return mask.scalar_type() == at::kBool && mask.device() == first.device() &&
          mask.sizes() == first.sizes() && mask.is_contiguous();
+}
+
+// Whether writing `first` leaves `other` alone, or they are the same tensor.
+inline bool isDistinct(const at::Tensor& first, const at::Tensor& other) {
+  return first.is_same(other) || !first.is_alias_of(other);
 }
 
 // Whether an operator can write its result straight into `out`.
@@ -98,10 +114,31 @@ bool applies(Form form, const at::Tensor& out, ResultType result,
              const at::Tensor& first, const Rest&... rest) {
   if (!isPlain(first, result) || !(isAlike(first, rest) && ...)) return false;
   if (form == Form::kFunctional) return true;
-  if (form == Form::kInplace) return result == ResultType::kCommon;
+  if (form == Form::kInplace) {
+    return result == ResultType::kCommon && (isDistinct(first, rest) && ...);
+  }
   return fitsOutput(out, first, result) &&
          (fitsOutput(out, rest, result) && ...);
 }
+
+// An operand of such a call: itself, or a view with the shape of `first`. Lives
+// as a temporary until the end of the call.
+class Operand {
+ public:
+  Operand(const at::Tensor& first, const at::Tensor& tensor) : tensor_(tensor) {
+    if (__builtin_expect(first.sizes() != tensor.sizes(), 0)) {
+      view_ = expandedView(tensor, first.sizes());
+    }
+  }
+
+  operator const at::Tensor&() const {
+    return view_.defined() ? view_ : tensor_;
+  }
+
+ private:
+  const at::Tensor& tensor_;
+  at::Tensor view_;
+};
 
 // Makes the output of a call for which the fast path applies.
 inline void makeOutput(Form form, at::Tensor& out, ResultType result,
