@@ -76,18 +76,18 @@ at::Tensor forwardNatively(const at::Tensor& input, const at::Tensor& weight,
     noteRefusal("the vendor's operator library lacks diopiConvolution2d");
     return {};
   }
-  at::Tensor out = newOutput(
-      input,
-      at::native::conv_output_size(input.sizes(), weight.sizes(),
-                                   attributes.padding, attributes.stride,
-                                   attributes.dilation),
-      format);
+  at::Tensor out =
+      newOutput(input,
+                at::native::conv_output_size(
+                    input.sizes(), weight.sizes(), attributes.padding,
+                    attributes.stride, attributes.dilation),
+                format);
   CallContext context(input.device().index());
-  const diopiError_t status = function(
-      context, Out(out), In(input.contiguous(format)),
-      In(weight.contiguous(format)), In(bias), sizeArray(attributes.stride),
-      sizeArray(attributes.padding), sizeArray(attributes.dilation),
-      attributes.groups);
+  const diopiError_t status =
+      function(context, Out(out), In(input.contiguous(format)),
+               In(weight.contiguous(format)), In(bias),
+               sizeArray(attributes.stride), sizeArray(attributes.padding),
+               sizeArray(attributes.dilation), attributes.groups);
   if (!context.accept(status, kForward, {&input, &weight})) return {};
   fallback::countNative(kForward);
   return out;
@@ -120,8 +120,7 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
                               transposed, output_padding, groups};
   if (isPlain2d(input, attributes)) {
     const c10::MemoryFormat wanted = formatOf(input, weight);
-    at::Tensor out =
-        forwardNatively(input, weight, bias, attributes, wanted);
+    at::Tensor out = forwardNatively(input, weight, bias, attributes, wanted);
     if (!out.defined() && wanted != c10::MemoryFormat::Contiguous) {
       out = forwardNatively(input, weight, bias, attributes,
                             c10::MemoryFormat::Contiguous);
@@ -155,12 +154,12 @@ bool backwardNatively(const at::Tensor& grad_output, const at::Tensor& input,
                       : at::Tensor();
   diopiSize_t bias_sizes{&channels, 1};
   CallContext context(input.device().index());
-  const diopiError_t status = function(
-      context, Out(grad_input), Out(grad_weight), Out(grad_bias),
-      In(grad_output.contiguous(format)), In(input.contiguous(format)),
-      In(weight.contiguous(format)), mask[2] ? &bias_sizes : nullptr,
-      sizeArray(attributes.stride), sizeArray(attributes.padding),
-      sizeArray(attributes.dilation), attributes.groups);
+  const diopiError_t status =
+      function(context, Out(grad_input), Out(grad_weight), Out(grad_bias),
+               In(grad_output.contiguous(format)), In(input.contiguous(format)),
+               In(weight.contiguous(format)), mask[2] ? &bias_sizes : nullptr,
+               sizeArray(attributes.stride), sizeArray(attributes.padding),
+               sizeArray(attributes.dilation), attributes.groups);
   if (!context.accept(status, kBackward, {&grad_output, &input, &weight})) {
     return false;
   }
@@ -172,9 +171,9 @@ Gradients backwardOnCpu(const at::Tensor& grad_output, const at::Tensor& input,
                         const at::Tensor& weight, const Attributes& attributes,
                         Mask mask) {
   fallback::countFallback(kBackward, adapter::refusalReason());
-  const int64_t channels =
-      attributes.transposed ? weight.size(1) * attributes.groups
-                            : weight.size(0);
+  const int64_t channels = attributes.transposed
+                               ? weight.size(1) * attributes.groups
+                               : weight.size(0);
   auto [grad_input, grad_weight, grad_bias] = at::convolution_backward(
       toCpu(grad_output), toCpu(input), toCpu(weight),
       at::OptionalIntArrayRef(channels), attributes.stride, attributes.padding,
@@ -187,9 +186,8 @@ Gradients backwardOnCpu(const at::Tensor& grad_output, const at::Tensor& input,
 }
 
 Gradients convolutionBackward(const at::Tensor& grad_output,
-                              const at::Tensor& input,
-                              const at::Tensor& weight, at::IntArrayRef stride,
-                              at::IntArrayRef padding,
+                              const at::Tensor& input, const at::Tensor& weight,
+                              at::IntArrayRef stride, at::IntArrayRef padding,
                               at::IntArrayRef dilation, bool transposed,
                               at::IntArrayRef output_padding, int64_t groups,
                               Mask mask) {

@@ -66,8 +66,7 @@ void upload(const at::Tensor& dst, const at::Tensor& src, bool non_blocking) {
   }
 }
 
-void download(const at::Tensor& dst, const at::Tensor& src,
-              bool non_blocking) {
+void download(const at::Tensor& dst, const at::Tensor& src, bool non_blocking) {
   const c10::DeviceIndex device = src.device().index();
   runtime::copyAsync(dst.mutable_data_ptr(), DIPU_HOST, src.const_data_ptr(),
                      device, dst.nbytes(),
@@ -92,8 +91,8 @@ void copyFromHost(const at::Tensor& dst, const at::Tensor& src,
     upload(dst, host, /*non_blocking=*/false);
     return;
   }
-  const at::Tensor device = emptyContiguous(dst.sizes(), dst.scalar_type(),
-                                            dst.device().index());
+  const at::Tensor device =
+      emptyContiguous(dst.sizes(), dst.scalar_type(), dst.device().index());
   copyMarks(dst, device);
   upload(device, host, /*non_blocking=*/false);
   copyOnDevice(dst, device);
@@ -112,8 +111,8 @@ void copyToHost(const at::Tensor& dst, const at::Tensor& src,
   }
   at::Tensor source = src;
   if (spanBytes(src) > kMaxSpan * src.nbytes()) {
-    source = emptyContiguous(src.sizes(), src.scalar_type(),
-                             src.device().index());
+    source =
+        emptyContiguous(src.sizes(), src.scalar_type(), src.device().index());
     copyMarks(src, source);
     copyOnDevice(source, src);
   }
@@ -126,8 +125,8 @@ void copyToHost(const at::Tensor& dst, const at::Tensor& src,
 // `dst` or, when it has gaps, a dense tensor to be copied to it.
 at::Tensor denseTarget(const at::Tensor& dst) {
   if (dst.is_non_overlapping_and_dense()) return dst;
-  const at::Tensor dense = emptyContiguous(dst.sizes(), dst.scalar_type(),
-                                           dst.device().index());
+  const at::Tensor dense =
+      emptyContiguous(dst.sizes(), dst.scalar_type(), dst.device().index());
   copyMarks(dst, dense);
   return dense;
 }
@@ -141,9 +140,9 @@ void copyBetween(const at::Tensor& dst, const at::Tensor& src) {
     const runtime::DeviceScope scope(src.device().index());
     copyOnDevice(source, src);
   }
-  runtime::copyBetweenDevices(
-      target.mutable_data_ptr(), target.device().index(),
-      source.const_data_ptr(), source.device().index(), target.nbytes());
+  runtime::copyBetweenDevices(target.mutable_data_ptr(),
+                              target.device().index(), source.const_data_ptr(),
+                              source.device().index(), target.nbytes());
   if (!target.is_same(dst)) {
     const runtime::DeviceScope scope(dst.device().index());
     copyOnDevice(dst, target);

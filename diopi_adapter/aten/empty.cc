@@ -39,8 +39,8 @@ at::Tensor emptyContiguous(c10::IntArrayRef sizes, c10::ScalarType dtype,
 at::Tensor emptyStrided(c10::IntArrayRef sizes, c10::IntArrayRef strides,
                         c10::ScalarType dtype, c10::DeviceIndex device) {
   at::detail::check_size_nonnegative(sizes);
-  const std::size_t bytes = at::detail::computeStorageNbytes(
-      sizes, strides, c10::elementSize(dtype));
+  const std::size_t bytes =
+      at::detail::computeStorageNbytes(sizes, strides, c10::elementSize(dtype));
   at::Tensor tensor = makeTensor(bytes, dtype, device);
   tensor.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
   return tensor;

@@ -40,9 +40,8 @@ at::Tensor emptyMemoryFormat(at::IntArrayRef sizes,
                              std::optional<c10::Device> device,
                              std::optional<bool> pin_memory,
                              std::optional<c10::MemoryFormat> memory_format) {
-  at::Tensor tensor =
-      emptyContiguous(sizes, c10::dtype_or_default(dtype),
-                      targetDevice(layout, device, pin_memory));
+  at::Tensor tensor = emptyContiguous(sizes, c10::dtype_or_default(dtype),
+                                      targetDevice(layout, device, pin_memory));
   if (memory_format && *memory_format != c10::MemoryFormat::Contiguous) {
     tensor.unsafeGetTensorImpl()->empty_tensor_restride(*memory_format);
   }

@@ -6,8 +6,8 @@
 
 #include <ATen/native/CPUFallback.h>
 
-#include "diopi_adapter/fallback/cpu_fallback.h"
 #include "diopi_adapter/fallback/counters.h"
+#include "diopi_adapter/fallback/cpu_fallback.h"
 #include "diopi_adapter/runtime/call.h"
 #include "diopi_adapter/runtime/symbol_table.h"
 

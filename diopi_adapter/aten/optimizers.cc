@@ -87,8 +87,7 @@ std::vector<at::Tensor> decayedGradients(const AdamState& state,
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     const at::Tensor gradient =
         options.maximize ? gradients[i].neg() : gradients[i];
-    result.push_back(
-        gradient.add(state.parameters[i], options.weight_decay));
+    result.push_back(gradient.add(state.parameters[i], options.weight_decay));
   }
   return result;
 }
@@ -148,10 +147,9 @@ void fusedSgd(at::TensorList self, at::TensorList grads,
               const OptionalTensor& grad_scale,
               const OptionalTensor& found_inf) {
   if (!isUnscaled(grad_scale, found_inf)) {
-    onCpu<at::_ops::_fused_sgd_>(self, grads, momentum_buffer_list,
-                                 weight_decay, momentum, lr, dampening,
-                                 nesterov, maximize, is_first_step, grad_scale,
-                                 found_inf);
+    onCpu<at::_ops::_fused_sgd_>(
+        self, grads, momentum_buffer_list, weight_decay, momentum, lr,
+        dampening, nesterov, maximize, is_first_step, grad_scale, found_inf);
     return;
   }
   for (std::size_t i = 0; i < self.size(); ++i) {
@@ -192,11 +190,10 @@ at::Tensor& ampUpdateScale(at::Tensor& self, at::Tensor& growth_tracker,
     noteRefusal("the vendor's operator library lacks the function");
   } else {
     CallContext context(self.device().index());
-    if (context.accept(
-            function(context, Out(self), Out(growth_tracker), In(found_inf),
-                     growth_factor, backoff_factor,
-                     static_cast<int32_t>(growth_interval)),
-            kLabel, {&self})) {
+    if (context.accept(function(context, Out(self), Out(growth_tracker),
+                                In(found_inf), growth_factor, backoff_factor,
+                                static_cast<int32_t>(growth_interval)),
+                       kLabel, {&self})) {
       fallback::countNative(kLabel);
       return self;
     }

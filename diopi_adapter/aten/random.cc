@@ -68,11 +68,11 @@ at::Tensor& normal(at::Tensor& self, double mean, double std,
     return self;
   }
   const auto function = symbols().diopiNormalInp;
-  const bool done = fill(
-      "normal_", function, self, generator,
-      [&](CallContext& context, const at::Tensor& out, Draw& draw) {
-        return function(context, Out(out), mean, std, draw);
-      });
+  const bool done =
+      fill("normal_", function, self, generator,
+           [&](CallContext& context, const at::Tensor& out, Draw& draw) {
+             return function(context, Out(out), mean, std, draw);
+           });
   if (!done) onCpu<at::_ops::normal_>(self, mean, std, generator);
   return self;
 }
@@ -88,11 +88,11 @@ at::Tensor& uniform(at::Tensor& self, double from, double to,
     return self;
   }
   const auto function = symbols().diopiUniformInp;
-  const bool done = fill(
-      "uniform_", function, self, generator,
-      [&](CallContext& context, const at::Tensor& out, Draw& draw) {
-        return function(context, Out(out), from, to, draw);
-      });
+  const bool done =
+      fill("uniform_", function, self, generator,
+           [&](CallContext& context, const at::Tensor& out, Draw& draw) {
+             return function(context, Out(out), from, to, draw);
+           });
   if (!done) onCpu<at::_ops::uniform_>(self, from, to, generator);
   return self;
 }
@@ -102,11 +102,11 @@ at::Tensor& bernoulliFloat(at::Tensor& self, double p,
   TORCH_CHECK(0 <= p && p <= 1,
               "bernoulli_ expects p to be in [0, 1], but got p=", p);
   const auto function = symbols().diopiBernoulliScalar;
-  const bool done = fill(
-      "bernoulli_.float", function, self, generator,
-      [&](CallContext& context, const at::Tensor& out, Draw& draw) {
-        return function(context, Out(out), p, draw);
-      });
+  const bool done =
+      fill("bernoulli_.float", function, self, generator,
+           [&](CallContext& context, const at::Tensor& out, Draw& draw) {
+             return function(context, Out(out), p, draw);
+           });
   if (!done) onCpu<at::_ops::bernoulli__float>(self, p, generator);
   return self;
 }
@@ -116,11 +116,11 @@ at::Tensor& bernoulliTensor(at::Tensor& self, const at::Tensor& p,
   const auto function = symbols().diopiBernoulli;
   const at::Tensor chances =
       p.to(self.device()).expand(self.sizes()).contiguous();
-  const bool done = fill(
-      "bernoulli_.Tensor", function, self, generator,
-      [&](CallContext& context, const at::Tensor& out, Draw& draw) {
-        return function(context, Out(out), In(chances), draw);
-      });
+  const bool done =
+      fill("bernoulli_.Tensor", function, self, generator,
+           [&](CallContext& context, const at::Tensor& out, Draw& draw) {
+             return function(context, Out(out), In(chances), draw);
+           });
   if (!done) onCpu<at::_ops::bernoulli__Tensor>(self, p, generator);
   return self;
 }
@@ -128,16 +128,16 @@ at::Tensor& bernoulliTensor(at::Tensor& self, const at::Tensor& p,
 // The largest integer up to which `type` can tell all integers apart.
 int64_t largestInteger(c10::ScalarType type) {
   int64_t largest = 0;
-  AT_DISPATCH_V2(type, "random_", AT_WRAP([&] {
-                   using Limits = std::numeric_limits<scalar_t>;
-                   largest = Limits::is_integer
-                                 ? static_cast<int64_t>(std::min<uint64_t>(
-                                       static_cast<uint64_t>(Limits::max()),
-                                       std::numeric_limits<int64_t>::max()))
-                                 : int64_t{1} << Limits::digits;
-                 }),
-                 AT_EXPAND(AT_ALL_TYPES), AT_EXPAND(AT_BAREBONES_UNSIGNED_TYPES),
-                 c10::kBool, c10::kHalf, c10::kBFloat16);
+  AT_DISPATCH_V2(
+      type, "random_", AT_WRAP([&] {
+        using Limits = std::numeric_limits<scalar_t>;
+        largest = Limits::is_integer ? static_cast<int64_t>(std::min<uint64_t>(
+                                           static_cast<uint64_t>(Limits::max()),
+                                           std::numeric_limits<int64_t>::max()))
+                                     : int64_t{1} << Limits::digits;
+      }),
+      AT_EXPAND(AT_ALL_TYPES), AT_EXPAND(AT_BAREBONES_UNSIGNED_TYPES),
+      c10::kBool, c10::kHalf, c10::kBFloat16);
   return largest;
 }
 
@@ -164,9 +164,9 @@ void checkRange(const at::Tensor& self, int64_t from, int64_t to) {
   if (!c10::isIntegralType(self.scalar_type(), /*includeBool=*/true)) return;
   const int64_t largest = largestInteger(self.scalar_type());
   TORCH_CHECK(to - 1 <= largest, "to - 1 is out of bounds for ", self.dtype());
-  TORCH_CHECK(c10::isSignedType(self.scalar_type()) ? from >= -largest - 1
-                                                    : from >= 0,
-              "from is out of bounds for ", self.dtype());
+  TORCH_CHECK(
+      c10::isSignedType(self.scalar_type()) ? from >= -largest - 1 : from >= 0,
+      "from is out of bounds for ", self.dtype());
 }
 
 at::Tensor& randomAll(at::Tensor& self, OptionalGenerator generator) {
@@ -186,8 +186,7 @@ at::Tensor& randomTo(at::Tensor& self, int64_t to,
 }
 
 at::Tensor& randomFrom(at::Tensor& self, int64_t from,
-                       std::optional<int64_t> to,
-                       OptionalGenerator generator) {
+                       std::optional<int64_t> to, OptionalGenerator generator) {
   if (to) checkRange(self, from, *to);
   if (!fillIntegers("random_.from", self, from, to, generator)) {
     onCpu<at::_ops::random__from>(self, from, to, generator);

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <vector>
 
+#include "diopi_adapter/aten/autocast.h"
 #include "diopi_adapter/aten/kernels.h"
 #include "diopi_adapter/fallback/cpu_fallback.h"
 
@@ -47,12 +48,14 @@ void registerAll() {
     makeLibrary("aten", key).impl("_copy_from", CppFunction::makeFallthrough());
   }
   makeLibrary("_", c10::DispatchKey::PrivateUse1)
-      .fallback(
-          CppFunction::makeFromBoxedFunction<&fallback::cpuFallback>());
+      .fallback(CppFunction::makeFromBoxedFunction<&fallback::cpuFallback>());
   for (const auto key : kRefusedKeys) {
     makeLibrary("_", key).fallback(
         CppFunction::makeFromBoxedFunction<&fallback::refuseLayout>());
   }
+  makeLibrary("_", c10::DispatchKey::AutocastPrivateUse1)
+      .fallback(CppFunction::makeFallthrough());
+  registerAutocast(makeLibrary("aten", c10::DispatchKey::AutocastPrivateUse1));
 }
 
 }  // namespace

@@ -89,13 +89,13 @@ at::Tensor& randpermOut(int64_t n, OptionalGenerator generator,
   return out;
 }
 
-void checkMultinomial(const at::Tensor& self, int64_t count,
-                      bool replacement) {
+void checkMultinomial(const at::Tensor& self, int64_t count, bool replacement) {
   TORCH_CHECK(self.dim() > 0 && self.dim() <= 2,
               "prob_dist must be 1 or 2 dim");
-  TORCH_CHECK(at::isFloatingType(self.scalar_type()),
-              "multinomial only supports floating-point dtypes for input, got: ",
-              self.scalar_type());
+  TORCH_CHECK(
+      at::isFloatingType(self.scalar_type()),
+      "multinomial only supports floating-point dtypes for input, got: ",
+      self.scalar_type());
   TORCH_CHECK(count > 0, "cannot sample n_sample <= 0 samples");
   TORCH_CHECK(replacement || count <= self.size(-1),
               "cannot sample n_sample > prob_dist.size(-1) samples without "
@@ -105,9 +105,10 @@ void checkMultinomial(const at::Tensor& self, int64_t count,
 // The race of exponential clocks: category i wins with chance p_i / sum(p).
 at::Tensor sampleByRace(const at::Tensor& self, int64_t count,
                         const OptionalGenerator& generator) {
-  const at::Tensor valid =
-      self.isfinite().logical_and(self.ge(0)).all().logical_and(
-          self.sum(-1).gt(0).all());
+  const at::Tensor valid = self.isfinite()
+                               .logical_and(self.ge(0))
+                               .all()
+                               .logical_and(self.sum(-1).gt(0).all());
   TORCH_CHECK(valid.item<bool>(),
               "probability tensor contains either `inf`, `nan` or element < 0, "
               "or a row that sums to zero");
@@ -124,8 +125,7 @@ at::Tensor multinomial(const at::Tensor& self, int64_t count, bool replacement,
   const auto function = symbols().diopiMultinomial;
   if (function == nullptr) {
     noteRefusal(kLacksFunction);
-    return onCpu<at::_ops::multinomial>(self, count, replacement,
-                                        generator);
+    return onCpu<at::_ops::multinomial>(self, count, replacement, generator);
   }
   at::DimVector sizes(self.sizes());
   sizes.back() = count;
@@ -134,16 +134,15 @@ at::Tensor multinomial(const at::Tensor& self, int64_t count, bool replacement,
   {
     CallContext context(device);
     Draw draw(generator, device, out.numel());
-    if (context.accept(function(context, Out(out), In(self), count,
-                                replacement, draw),
-                       "multinomial", {&self})) {
+    if (context.accept(
+            function(context, Out(out), In(self), count, replacement, draw),
+            "multinomial", {&self})) {
       draw.finish();
       fallback::countNative("multinomial");
       return out;
     }
   }
-  return onCpu<at::_ops::multinomial>(self, count, replacement,
-                                      generator);
+  return onCpu<at::_ops::multinomial>(self, count, replacement, generator);
 }
 
 }  // namespace

@@ -16,9 +16,9 @@ namespace dipu::aten {
 // PyTorch's own functions only touch sizes, strides and offset.
 void registerViews(torch::Library& library) {
   library.impl("as_strided", at::native::as_strided_tensorimpl);
-  library.impl("view", static_cast<at::Tensor (*)(const at::Tensor&,
-                                                  at::IntArrayRef)>(
-                           at::native::view));
+  library.impl("view",
+               static_cast<at::Tensor (*)(const at::Tensor&, at::IntArrayRef)>(
+                   at::native::view));
   library.impl("_reshape_alias", at::native::_reshape_alias);
   library.impl("unfold", at::native::unfold);
   library.impl("view_as_real", at::native::view_as_real);

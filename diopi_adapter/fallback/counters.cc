@@ -25,8 +25,8 @@ Registry& registry() {
 std::atomic<Policy> g_policy{Policy::kWarn};
 
 std::string explanation(std::string_view label, std::string_view reason) {
-  std::string text = "torch_dipu: operator " + std::string(label) +
-                     " runs on the CPU: ";
+  std::string text =
+      "torch_dipu: operator " + std::string(label) + " runs on the CPU: ";
   text += reason.empty() ? "the device has no kernel for it" : reason;
   return text;
 }

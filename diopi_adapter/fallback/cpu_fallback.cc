@@ -99,8 +99,8 @@ class FallbackCall {
  private:
   void checkKernel() const {
     TORCH_CHECK_NOT_IMPLEMENTED(
-        op_.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU),
-        "operator ", schema_.operator_name(),
+        op_.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU), "operator ",
+        schema_.operator_name(),
         " has no kernel for dipu and none for the CPU to fall back to. Use "
         "other operators, or move the computation to the CPU.");
   }
@@ -111,10 +111,10 @@ class FallbackCall {
     for (std::size_t i = 0; i < arguments_.size(); ++i) {
       const c10::IValue& argument = arguments_[i];
       const bool read = !schema_.arguments()[i].is_out();
-      TORCH_CHECK_NOT_IMPLEMENTED(
-          !argument.isStorage() && !argument.isStream(), "operator ",
-          schema_.operator_name(), " takes a ", argument.tagKind(),
-          ", so it cannot fall back to the CPU");
+      TORCH_CHECK_NOT_IMPLEMENTED(!argument.isStorage() && !argument.isStream(),
+                                  "operator ", schema_.operator_name(),
+                                  " takes a ", argument.tagKind(),
+                                  ", so it cannot fall back to the CPU");
       forEachTensor(argument, [&](const at::Tensor& tensor) {
         if (onDevice(tensor)) useTensor(tensor, read);
       });
@@ -150,9 +150,9 @@ class FallbackCall {
                           const c10::IValue& value) {
     if (takesGenerator(argument)) {
       draws_ = true;
-      return cpuGeneratorFor(value.isNone() ? std::nullopt
-                                            : std::optional(value.toGenerator()),
-                             device_);
+      return cpuGeneratorFor(
+          value.isNone() ? std::nullopt : std::optional(value.toGenerator()),
+          device_);
     }
     if (value.isDevice() && value.toDevice().type() == runtime::kDeviceType) {
       return c10::Device(c10::kCPU);

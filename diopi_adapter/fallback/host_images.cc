@@ -136,13 +136,12 @@ at::Tensor HostImages::deviceViewOf(const at::Tensor& host) const {
   for (const Range& range : ranges_) {
     if (!range.host || !range.host.is_alias_of(host.storage())) continue;
     at::Tensor device = range.sample;
-    TORCH_CHECK_NOT_IMPLEMENTED(
-        device.dtype() == host.dtype(), "a view of a ", device.dtype(),
-        " tensor as ", host.dtype(), " cannot be made by the CPU fallback");
+    TORCH_CHECK_NOT_IMPLEMENTED(device.dtype() == host.dtype(), "a view of a ",
+                                device.dtype(), " tensor as ", host.dtype(),
+                                " cannot be made by the CPU fallback");
     const std::size_t offset = range.begin + offsetBytes(host);
-    return at::as_strided(
-        device, host.sizes(), host.strides(),
-        static_cast<int64_t>(offset / host.element_size()));
+    return at::as_strided(device, host.sizes(), host.strides(),
+                          static_cast<int64_t>(offset / host.element_size()));
   }
   return {};
 }

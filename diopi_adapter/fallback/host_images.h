@@ -47,11 +47,11 @@ class HostImages {
  private:
   // The copied range of one device storage.
   struct Range {
-    at::Tensor sample;       // any device tensor of the storage
-    std::size_t begin = 0;   // in bytes from the start of the storage
+    at::Tensor sample;      // any device tensor of the storage
+    std::size_t begin = 0;  // in bytes from the start of the storage
     std::size_t end = 0;
     bool read = false;
-    c10::Storage host;       // bytes [begin, end)
+    c10::Storage host;  // bytes [begin, end)
   };
   struct Image {
     at::Tensor device;

@@ -46,7 +46,7 @@ def test_attention(no_fallback, device: str, mask: str) -> None:
         got = F.scaled_dot_product_attention(*there, **options)
         got.sum().backward()
     assert torch.allclose(got.detach().cpu(), expected, atol=1e-5)
-    for a, b in zip(there, host):
+    for a, b in zip(there, host, strict=True):
         assert torch.allclose(a.grad.cpu(), b.grad, atol=1e-5)
 
 

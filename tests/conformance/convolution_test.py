@@ -50,7 +50,7 @@ def check(module: nn.Module, x: torch.Tensor, device: str) -> None:
     expected, expected_gradients = run(module, x, "cpu")
     got, gradients = run(module, x, device)
     assert torch.allclose(got, expected, atol=1e-4)
-    for a, b in zip(gradients, expected_gradients):
+    for a, b in zip(gradients, expected_gradients, strict=True):
         assert a.shape == b.shape
         assert torch.allclose(a, b, atol=1e-3, rtol=1e-4)
 

@@ -155,7 +155,7 @@ def test_narrow_view_of_a_large_storage(device: str) -> None:
 
 def test_overlap_is_refused(device: str) -> None:
     x = torch.arange(10.0).to(device)
-    with pytest.raises(RuntimeError, match="overlap|single memory location"):
+    with pytest.raises(RuntimeError, match=r"overlap|single memory location"):
         x[:-1].copy_(x[1:])
     with pytest.raises(RuntimeError, match="single memory location"):
         x[:1].expand(5).copy_(x[:5])

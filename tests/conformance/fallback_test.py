@@ -200,7 +200,7 @@ def test_sparse_tensors_are_refused_clearly(device: str) -> None:
     index = torch.zeros(1, 1, dtype=torch.int64, device=device)
     with pytest.raises(NotImplementedError, match="dense"):
         torch.sparse_coo_tensor(index, torch.ones(1, device=device), (2,))
-    with pytest.raises(NotImplementedError, match="sparse|Sparse|layout"):
+    with pytest.raises(NotImplementedError, match=r"sparse|Sparse|layout"):
         torch.eye(2, device=device).to_sparse()
 
 

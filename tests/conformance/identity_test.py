@@ -56,7 +56,9 @@ def test_set_data(device: str) -> None:
 def test_deepcopy(device: str) -> None:
     model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)).to(device)
     other = copy.deepcopy(model)
-    for a, b in zip(model.state_dict().values(), other.state_dict().values()):
+    for a, b in zip(
+        model.state_dict().values(), other.state_dict().values(), strict=True
+    ):
         assert b.device.type == device
         assert a.data_ptr() != b.data_ptr()
         assert torch.equal(a.cpu(), b.cpu())

@@ -181,7 +181,7 @@ def errors(got: list[torch.Tensor], exact: list[torch.Tensor]) -> list[float]:
     """Largest deviation of each tensor, relative to its largest element."""
     return [
         ((g - e).abs().max() / e.abs().max().clamp_min(1e-12)).item()
-        for g, e in zip(got, exact)
+        for g, e in zip(got, exact, strict=True)
     ]
 
 
