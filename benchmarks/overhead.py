@@ -15,6 +15,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 
@@ -26,6 +27,8 @@ _WHAT = flags.DEFINE_list("what", ["ops", "step", "import"], "Which groups to me
 _CHECK = flags.DEFINE_bool("check", False, "Exit with 1 when a limit is exceeded.")
 _DEVICE = flags.DEFINE_string("device", "dipu", "Device to measure.")
 _CHILD = flags.DEFINE_string("child", "", "Internal: group to measure here.")
+
+_EXAMPLE = os.path.join(os.path.dirname(__file__), "../examples/train_digits.py")
 
 # Largest accepted ratio (device / CPU); import: added seconds.
 LIMITS = {
@@ -54,6 +57,9 @@ def measure_ops(device: str) -> dict[str, float]:
     """Caller's time per operator on 8x8 float32, in nanoseconds."""
     import torch
 
+    if device != "cpu":
+        import torch_dipu  # noqa: F401
+
     sync = torch.accelerator.synchronize if device != "cpu" else lambda: None
     a = torch.randn(8, 8, device=device)
     b = torch.randn(8, 8, device=device)
@@ -71,31 +77,13 @@ def measure_ops(device: str) -> dict[str, float]:
 
 def measure_step(device: str) -> dict[str, float]:
     """Milliseconds per training step of the digits example."""
-    import torch
-    from torch import nn
-
-    from examples import train_digits
-
-    torch.manual_seed(0)
-    digits = train_digits.load_digits(0)
-    x, y = digits.train_x[:64].to(device), digits.train_y[:64].to(device)
-    model = train_digits.make_model().to(device)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    sync = torch.accelerator.synchronize if device != "cpu" else lambda: None
-
-    def step() -> None:
-        optimizer.zero_grad(set_to_none=True)
-        nn.functional.cross_entropy(model(x), y).backward()
-        optimizer.step()
-
-    samples = []
-    for _ in range(15):
-        start = time.perf_counter()
-        for _ in range(10):
-            step()
-        sync()
-        samples.append((time.perf_counter() - start) * 1e3 / 10)
-    return {"digits step": statistics.median(samples[3:])}
+    with tempfile.NamedTemporaryFile(suffix=".json") as results:
+        command = [sys.executable, _EXAMPLE, f"--device={device}", "--epochs=6"]
+        subprocess.run(
+            [*command, f"--json={results.name}"], check=True, stdout=subprocess.DEVNULL
+        )
+        step_ms = json.load(results)["step_ms"]
+    return {"digits step": statistics.median(step_ms[1:])}
 
 
 def _child(group: str, device: str, threads: int) -> dict[str, float]:
@@ -155,8 +143,6 @@ def _report(name: str, value: float, text: str) -> bool:
 def main(argv: list[str]) -> None:
     del argv
     if _CHILD.value:
-        if _DEVICE.value != "cpu":
-            import torch_dipu  # noqa: F401
         measure = {"ops": measure_ops, "step": measure_step}[_CHILD.value]
         print(json.dumps(measure(_DEVICE.value)))
         return
