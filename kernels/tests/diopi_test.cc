@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operator library as a host uses it: through handles and the DIOPI
+// runtime.
+#include <diopi/functions.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "diopi_adapter/abi/diopi_host.h"
+#include "kernels/tests/device_tensor.h"
+
+namespace dipu::kernels {
+namespace {
+
+using testing::deviceMemory;
+using testing::DeviceTensor;
+
+// A handle that stands for a tensor; borrows its sizes and memory.
+diopiTensor handleOf(const TensorView& view) {
+  diopiTensor handle{};
+  handle.data = view.data;
+  handle.sizes = view.sizes;
+  handle.strides = view.strides;
+  handle.numel = view.numel;
+  handle.ndim = view.ndim;
+  handle.dtype = static_cast<int32_t>(view.dtype);
+  handle.item_size = static_cast<uint16_t>(itemSize(view.dtype));
+  return handle;
+}
+
+// A tensor that the library asked for.
+struct Required {
+  std::vector<int64_t> sizes;
+  std::vector<int64_t> strides;
+  std::shared_ptr<void> memory;
+  diopiTensor handle;
+};
+
+// Owns required tensors until the test ends.
+class Diopi : public ::testing::Test {
+ protected:
+  Diopi() {
+    table_.struct_size = sizeof(table_);
+    table_.require_tensor = [](diopiContext* context, const diopiSize_t* sizes,
+                               const diopiSize_t*, diopiDtype_t dtype,
+                               diopiDevice_t, diopiTensorHandle_t* out) {
+      *out = require(context, {sizes->data, sizes->data + sizes->len}, dtype);
+      return diopiSuccess;
+    };
+    table_.require_buffer = [](diopiContext* context, int64_t bytes,
+                               diopiDevice_t, diopiTensorHandle_t* out) {
+      *out = require(context, {bytes}, diopi_dtype_uint8);
+      return diopiSuccess;
+    };
+    dipu_diopi_rt_install(&table_);
+    soft_stream_get_default(0, &stream_);
+    context_ = {stream_, 0, 0, this};
+  }
+  ~Diopi() override {
+    soft_stream_synchronize(stream_);
+    dipu_diopi_rt_install(nullptr);
+  }
+
+  static diopiTensorHandle_t require(diopiContext* context,
+                                     std::vector<int64_t> sizes,
+                                     diopiDtype_t dtype) {
+    auto required = std::make_unique<Required>();
+    required->sizes = std::move(sizes);
+    required->strides.assign(required->sizes.size(), 1);
+    for (std::size_t i = required->sizes.size(); i-- > 1;) {
+      required->strides[i - 1] = required->strides[i] * required->sizes[i];
+    }
+    TensorView view;
+    view.numel = testing::product(required->sizes);
+    view.dtype = static_cast<DType>(dtype);
+    required->memory = deviceMemory(static_cast<std::size_t>(view.numel) * 8);
+    view.data = required->memory.get();
+    view.sizes = required->sizes.data();
+    view.strides = required->strides.data();
+    view.ndim = static_cast<int32_t>(required->sizes.size());
+    required->handle = handleOf(view);
+    auto* self = static_cast<Diopi*>(context->owner);
+    self->required_.push_back(std::move(required));
+    return &self->required_.back()->handle;
+  }
+
+  dipu_diopi_rt_host table_{};
+  soft_stream* stream_ = nullptr;
+  diopiContext context_{};
+  std::vector<std::unique_ptr<Required>> required_;
+};
+
+diopiScalar_t integer(int64_t value) {
+  diopiScalar_t scalar;
+  scalar.stype = diopi_dtype_int64;
+  scalar.ival = value;
+  return scalar;
+}
+
+TEST_F(Diopi, NamesItself) {
+  EXPECT_STREQ(diopiGetVendorName(), "dipu_kernels");
+  EXPECT_NE(std::string(diopiGetImplVersion()), "");
+}
+
+TEST_F(Diopi, AddsThroughHandles) {
+  const DeviceTensor<float> a({2, 3}, {1, 2, 3, 4, 5, 6});
+  const DeviceTensor<float> b({3}, {10, 20, 30});
+  const DeviceTensor<float> out({2, 3}, 0.0f);
+  diopiTensor x = handleOf(a.view());
+  diopiTensor y = handleOf(b.view());
+  diopiTensor z = handleOf(out.view());
+  const diopiScalar_t alpha = integer(2);
+  ASSERT_EQ(diopiAdd(&context_, &z, &x, &y, &alpha), diopiSuccess);
+  EXPECT_EQ(out.read(), (std::vector<float>{21, 42, 63, 24, 45, 66}));
+}
+
+TEST_F(Diopi, AsksTheHostToComputeWhatItLacks) {
+  const DeviceTensor<int64_t> a({3}, int64_t{1});
+  diopiTensor x = handleOf(a.view());
+  EXPECT_EQ(diopiExpInp(&context_, &x), diopiDtypeNotSupported);
+  EXPECT_NE(std::string(diopiGetLastErrorString()).find("exp has no kernel"),
+            std::string::npos);
+}
+
+TEST_F(Diopi, MovesComplexNumbersBetweenLayouts) {
+  // Two rows of two complex numbers, read as columns.
+  const DeviceTensor<float> from({8}, {1, -1, 2, -2, 3, -3, 4, -4});
+  const DeviceTensor<float> to({8}, 0.0f);
+  const int64_t sizes[] = {2, 2};
+  const int64_t columns[] = {1, 2};
+  const int64_t rows[] = {2, 1};
+  diopiTensor source = handleOf(from.view());
+  diopiTensor target = handleOf(to.view());
+  for (diopiTensor* tensor : {&source, &target}) {
+    tensor->sizes = sizes;
+    tensor->strides = tensor == &source ? columns : rows;
+    tensor->ndim = 2;
+    tensor->numel = 4;
+    tensor->dtype = diopi_dtype_complex64;
+  }
+  ASSERT_EQ(diopiCopyInp(&context_, &source, &target), diopiSuccess);
+  EXPECT_EQ(to.read(), (std::vector<float>{1, -1, 3, -3, 2, -2, 4, -4}));
+}
+
+TEST_F(Diopi, AllocatesTheResultOfMaskedIndexing) {
+  const DeviceTensor<float> a({4}, {1, 2, 3, 4});
+  const DeviceTensor<uint8_t> mask({4}, {1, 0, 0, 1});
+  diopiTensor x = handleOf(a.view());
+  diopiTensor m = handleOf(mask.view());
+  m.dtype = diopi_dtype_bool;
+  diopiConstTensorHandle_t indices[] = {&m};
+  diopiTensorHandle_t out = nullptr;
+  ASSERT_EQ(diopiIndex(&context_, &out, &x, indices, 1), diopiSuccess);
+  ASSERT_NE(out, nullptr);
+  ASSERT_EQ(out->ndim, 1);
+  ASSERT_EQ(out->sizes[0], 2);
+  float values[2] = {};
+  ASSERT_EQ(soft_memcpy(values, out->data, sizeof(values)), SOFT_OK);
+  EXPECT_EQ(values[0], 1.0f);
+  EXPECT_EQ(values[1], 4.0f);
+}
+
+TEST_F(Diopi, FindsThePositionInATransposedTensor) {
+  const DeviceTensor<float> a({2, 3}, {1, 9, 3, 4, 5, 6});
+  const DeviceTensor<float> turned = a.transposed(0, 1);
+  const DeviceTensor<int64_t> out({}, int64_t{0});
+  diopiTensor x = handleOf(turned.view());
+  diopiTensor y = handleOf(out.view());
+  ASSERT_EQ(diopiArgmax(&context_, &y, &x, nullptr, false), diopiSuccess);
+  EXPECT_EQ(out.read()[0], 2);  // row 1, column 0 of three rows of two
+}
+
+}  // namespace
+}  // namespace dipu::kernels
