@@ -4,6 +4,7 @@
 
 #include "kernels/compute/binary.h"
 #include "kernels/compute/compute_dispatch.h"
+#include "kernels/compute/parallel.h"
 
 namespace dipu::kernels {
 namespace {
@@ -65,8 +66,7 @@ struct FloorDivide {
 };
 
 void reportZeroDivisor() {
-  soft_task_fail(SOFT_LAUNCH_FAILURE,
-                 "integer division by zero in div or remainder");
+  failTask(SOFT_LAUNCH_FAILURE, "integer division by zero in div or remainder");
 }
 
 // out = Op(a, b) on integers, see Note [Integer division by zero].

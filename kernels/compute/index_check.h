@@ -7,10 +7,10 @@
 #include <cstdio>
 
 #include "kernels/compute/dtype.h"
+#include "kernels/compute/parallel.h"
 #include "kernels/compute/queue.h"
 #include "kernels/compute/status.h"
 #include "kernels/compute/tensor_view.h"
-#include "softdevice/softdevice.h"
 
 namespace dipu::kernels {
 
@@ -21,7 +21,7 @@ inline void reportIndex(const char* operation, int64_t index, int64_t size) {
                 "%s: index %lld is out of range of a dimension of size %lld",
                 operation, static_cast<long long>(index),
                 static_cast<long long>(size));
-  soft_task_fail(SOFT_LAUNCH_FAILURE, message);
+  failTask(SOFT_LAUNCH_FAILURE, message);
 }
 
 inline bool isIndexType(DType dtype) {

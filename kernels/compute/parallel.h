@@ -10,7 +10,9 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <exception>
 
 #include "softdevice/softdevice.h"
 
@@ -52,10 +54,36 @@ inline bool insideTeam() {
 #endif
 }
 
+// Makes the device's error sticky. To be called by work that runs, from any
+// thread of its team: soft_task_fail itself knows only the stream's worker.
+void failTask(soft_status status, const char* message);
+
+// The first failure among the threads of a team. The worker passes it on when
+// all of them are done.
+class TeamFailure {
+ public:
+  void set(soft_status status, const char* message);
+  void report() const;
+
+ private:
+  std::atomic<bool> taken_{false};
+  soft_status status_ = SOFT_OK;
+  char message_[256] = "";
+};
+
+// While in scope, the calling thread's failures go to `failure`.
+class TeamMember {
+ public:
+  explicit TeamMember(TeamFailure* failure);
+  ~TeamMember();
+  TeamMember(const TeamMember&) = delete;
+  TeamMember& operator=(const TeamMember&) = delete;
+};
+
 // Splits [0, total) into at most one piece per thread, none smaller than
 // `grain`, and calls body(begin, end, thread) for each; returns when all are
 // done. `thread` is less than kMaxTeam. The pieces depend on the team's size
-// only, so that results repeat. Body must not throw.
+// only, so that results repeat. What body throws becomes a failure of the task.
 inline constexpr int64_t kMaxTeam = 64;
 
 template <typename Body>
@@ -70,15 +98,22 @@ void parallelPieces(int64_t total, int64_t grain, const Body& body) {
       // one cache line.
       int64_t length = (total + pieces - 1) / pieces;
       if (length >= 4096) length = (length + 63) / 64 * 64;
+      TeamFailure failure;
 #pragma omp parallel num_threads(static_cast<int>(pieces))
       {
+        const TeamMember member(&failure);
         const int64_t step = omp_get_num_threads();
-        for (int64_t i = omp_get_thread_num(); i < pieces; i += step) {
-          const int64_t begin = std::min(total, i * length);
-          const int64_t end = std::min(total, begin + length);
-          if (begin < end) body(begin, end, i);
+        try {
+          for (int64_t i = omp_get_thread_num(); i < pieces; i += step) {
+            const int64_t begin = std::min(total, i * length);
+            const int64_t end = std::min(total, begin + length);
+            if (begin < end) body(begin, end, i);
+          }
+        } catch (const std::exception& error) {
+          failTask(SOFT_LAUNCH_FAILURE, error.what());
         }
       }
+      failure.report();
       return;
     }
   }

@@ -51,6 +51,25 @@ TEST(Index, ReportsAnIndexThatIsOutOfRange) {
   soft_device_reset(0);
 }
 
+// Threads other than the stream's worker must not lose what they find.
+TEST(Index, ReportsAnIndexThatAHelperThreadFinds) {
+  constexpr int64_t kCount = 100000;
+  for (const int64_t bad : {int64_t{0}, kCount - 1}) {
+    std::vector<int64_t> values(kCount, 1);
+    values[static_cast<std::size_t>(bad)] = -1;
+    const DeviceTensor<float> weight({5, 16}, 1.0f);
+    const DeviceTensor<int64_t> index({kCount}, values);
+    const DeviceTensor<float> out({kCount, 16}, 7.0f);
+    TestQueue queue;
+    ASSERT_EQ(embedding(queue, out.view(), weight.view(), index.view()),
+              Status::kOk);
+    EXPECT_EQ(queue.wait(), SOFT_LAUNCH_FAILURE);
+    EXPECT_NE(std::string(soft_last_message()).find("index -1"),
+              std::string::npos);
+    soft_device_reset(0);
+  }
+}
+
 TEST(Index, GathersAndScattersAlongADimension) {
   TestQueue queue;
   const DeviceTensor<int32_t> x({2, 3}, countTo(6));

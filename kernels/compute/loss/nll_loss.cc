@@ -45,7 +45,7 @@ struct Targets {
                   "nll_loss: target %lld is not among %lld classes",
                   static_cast<long long>(value),
                   static_cast<long long>(shape.classes));
-    soft_task_fail(SOFT_LAUNCH_FAILURE, message);
+    failTask(SOFT_LAUNCH_FAILURE, message);
     return -1;
   }
   C weightOf(int64_t c) const { return weight == nullptr ? C(1) : weight[c]; }
@@ -62,22 +62,22 @@ template <typename T, typename C>
 Pair<double> sumLosses(const Targets<C>& targets, const T* input) {
   const int64_t count = targets.shape.targets();
   Pair<double> partial[kBlocks];
-  parallelFor(kBlocks, grainFor(count / kBlocks + 1, 8), [&](int64_t begin,
-                                                             int64_t end) {
-    for (int64_t b = begin; b < end; ++b) {
-      partial[b] = {0, 0};
-      const int64_t last = count * (b + 1) / kBlocks;
-      for (int64_t i = count * b / kBlocks; i < last; ++i) {
-        const int64_t c = targets.classOf(i);
-        if (c < 0) continue;
-        const double weight = double(targets.weightOf(c));
-        partial[b].second += weight;
-        if (input == nullptr) continue;
-        const C x = static_cast<C>(input[targets.offset(i, c)]);
-        partial[b].first -= weight * double(x);
-      }
-    }
-  });
+  parallelFor(kBlocks, grainFor(count / kBlocks + 1, 8),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t b = begin; b < end; ++b) {
+                  partial[b] = {0, 0};
+                  const int64_t last = count * (b + 1) / kBlocks;
+                  for (int64_t i = count * b / kBlocks; i < last; ++i) {
+                    const int64_t c = targets.classOf(i);
+                    if (c < 0) continue;
+                    const double weight = double(targets.weightOf(c));
+                    partial[b].second += weight;
+                    if (input == nullptr) continue;
+                    const C x = static_cast<C>(input[targets.offset(i, c)]);
+                    partial[b].first -= weight * double(x);
+                  }
+                }
+              });
   Pair<double> total{0, 0};
   for (const Pair<double>& part : partial) {
     total.first += part.first;
@@ -105,8 +105,8 @@ void forward(const Targets<ComputeType<T>>& targets, Reduction reduction,
     return;
   }
   const Pair<double> sums = sumLosses(targets, input);
-  const double loss = reduction == Reduction::kMean ? sums.first / sums.second
-                                                    : sums.first;
+  const double loss =
+      reduction == Reduction::kMean ? sums.first / sums.second : sums.first;
   *out = static_cast<T>(static_cast<C>(loss));
   if (total_weight != nullptr) {
     *total_weight = static_cast<T>(static_cast<C>(sums.second));
@@ -120,11 +120,11 @@ void backward(const Targets<ComputeType<T>>& targets, Reduction reduction,
   const Shape& shape = targets.shape;
   C divisor = 1;
   if (reduction == Reduction::kMean) {
-    divisor = total_weight != nullptr
-                  ? static_cast<C>(*total_weight)
-                  : static_cast<C>(
-                        sumLosses<T>(targets, static_cast<const T*>(nullptr))
-                            .second);
+    divisor =
+        total_weight != nullptr
+            ? static_cast<C>(*total_weight)
+            : static_cast<C>(
+                  sumLosses<T>(targets, static_cast<const T*>(nullptr)).second);
   }
   const int64_t plane = shape.classes * shape.pixels;
   parallelFor(shape.samples, grainFor(plane), [&](int64_t begin, int64_t end) {
@@ -133,8 +133,8 @@ void backward(const Targets<ComputeType<T>>& targets, Reduction reduction,
     for (int64_t i = begin * shape.pixels; i < end * shape.pixels; ++i) {
       const int64_t c = targets.classOf(i);
       if (c < 0) continue;
-      const C g = static_cast<C>(
-          grad_output[reduction == Reduction::kNone ? i : 0]);
+      const C g =
+          static_cast<C>(grad_output[reduction == Reduction::kNone ? i : 0]);
       grad_input[targets.offset(i, c)] =
           static_cast<T>(-targets.weightOf(c) * g / divisor);
     }

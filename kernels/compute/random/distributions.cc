@@ -3,6 +3,7 @@
 
 #include "kernels/compute/math.h"
 #include "kernels/compute/operands.h"
+#include "kernels/compute/parallel.h"
 #include "kernels/compute/random/draw.h"
 #include "kernels/compute/random/random.h"
 
@@ -21,26 +22,25 @@ void drawUniform(const Numbers& numbers, T* out, int64_t count, double from,
                  double to) {
   if constexpr (std::is_same_v<T, double>) {
     const double width = to - from;
-    drawChunks<2>(numbers, count,
-                  [=](int64_t begin, int64_t end, const uint32_t* drawn) {
-                    for (int64_t i = begin; i < end; ++i) {
-                      out[i] = unitDouble(drawn + 2 * (i - begin)) * width + from;
-                    }
-                  });
+    drawChunks<2>(
+        numbers, count, [=](int64_t begin, int64_t end, const uint32_t* drawn) {
+          for (int64_t i = begin; i < end; ++i) {
+            out[i] = unitDouble(drawn + 2 * (i - begin)) * width + from;
+          }
+        });
   } else {
     const auto low = static_cast<float>(from);
     const auto width = static_cast<float>(to) - low;
     constexpr int kShift = 32 - kUnitBits<T>;
     constexpr float kUnit = 1.0F / static_cast<float>(1 << kUnitBits<T>);
-    drawChunks<1>(numbers, count,
-                  [=](int64_t begin, int64_t end, const uint32_t* drawn) {
-                    for (int64_t i = begin; i < end; ++i) {
-                      const auto bits =
-                          static_cast<int32_t>(drawn[i - begin] >> kShift);
-                      out[i] = static_cast<T>(
-                          static_cast<float>(bits) * kUnit * width + low);
-                    }
-                  });
+    drawChunks<1>(
+        numbers, count, [=](int64_t begin, int64_t end, const uint32_t* drawn) {
+          for (int64_t i = begin; i < end; ++i) {
+            const auto bits = static_cast<int32_t>(drawn[i - begin] >> kShift);
+            out[i] =
+                static_cast<T>(static_cast<float>(bits) * kUnit * width + low);
+          }
+        });
   }
 }
 
@@ -50,39 +50,40 @@ template <typename T>
 void drawNormal(const Numbers& numbers, T* out, int64_t count, double mean,
                 double deviation) {
   if constexpr (std::is_same_v<T, double>) {
-    drawChunks<2>(numbers, count, [=](int64_t begin, int64_t end,
-                                      const uint32_t* drawn) {
-      for (int64_t i = begin; i < end; i += 2, drawn += 4) {
-        const double radius = std::sqrt(-2 * std::log(1 - unitDouble(drawn)));
-        const double angle = kTwoPi * unitDouble(drawn + 2);
-        out[i] = radius * std::cos(angle) * deviation + mean;
-        if (i + 1 < end) {
-          out[i + 1] = radius * std::sin(angle) * deviation + mean;
-        }
-      }
-    });
+    drawChunks<2>(
+        numbers, count, [=](int64_t begin, int64_t end, const uint32_t* drawn) {
+          for (int64_t i = begin; i < end; i += 2, drawn += 4) {
+            const double radius =
+                std::sqrt(-2 * std::log(1 - unitDouble(drawn)));
+            const double angle = kTwoPi * unitDouble(drawn + 2);
+            out[i] = radius * std::cos(angle) * deviation + mean;
+            if (i + 1 < end) {
+              out[i + 1] = radius * std::sin(angle) * deviation + mean;
+            }
+          }
+        });
   } else {
     const auto center = static_cast<float>(mean);
     const auto spread = static_cast<float>(deviation);
-    drawChunks<1>(numbers, count, [=](int64_t begin, int64_t end,
-                                      const uint32_t* drawn) {
-      float values[kDrawChunk];
-      const int64_t pairs = (end - begin + 1) / 2;
-      for (int64_t k = 0; k < pairs; ++k) {
-        // (0, 1] for the logarithm, [0, 1) for the angle.
-        const auto first = static_cast<int32_t>(drawn[2 * k] >> 8) + 1;
-        const auto second = static_cast<int32_t>(drawn[2 * k + 1] >> 8);
-        const float radius = __builtin_sqrtf(
-            -2.0F * math::log(static_cast<float>(first) * 0x1.0p-24F));
-        const float angle = static_cast<float>(kTwoPi) *
-                            (static_cast<float>(second) * 0x1.0p-24F);
-        values[2 * k] = radius * math::cosBounded(angle);
-        values[2 * k + 1] = radius * math::sinBounded(angle);
-      }
-      for (int64_t i = begin; i < end; ++i) {
-        out[i] = static_cast<T>(values[i - begin] * spread + center);
-      }
-    });
+    drawChunks<1>(
+        numbers, count, [=](int64_t begin, int64_t end, const uint32_t* drawn) {
+          float values[kDrawChunk];
+          const int64_t pairs = (end - begin + 1) / 2;
+          for (int64_t k = 0; k < pairs; ++k) {
+            // (0, 1] for the logarithm, [0, 1) for the angle.
+            const auto first = static_cast<int32_t>(drawn[2 * k] >> 8) + 1;
+            const auto second = static_cast<int32_t>(drawn[2 * k + 1] >> 8);
+            const float radius = __builtin_sqrtf(
+                -2.0F * math::log(static_cast<float>(first) * 0x1.0p-24F));
+            const float angle = static_cast<float>(kTwoPi) *
+                                (static_cast<float>(second) * 0x1.0p-24F);
+            values[2 * k] = radius * math::cosBounded(angle);
+            values[2 * k + 1] = radius * math::sinBounded(angle);
+          }
+          for (int64_t i = begin; i < end; ++i) {
+            out[i] = static_cast<T>(values[i - begin] * spread + center);
+          }
+        });
   }
 }
 
@@ -120,9 +121,8 @@ Status fillAny(const Queue& queue, const char* operation, const TensorView& out,
   bool sent = false;
   const bool known = dispatchAll(out.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    sent = queue.launch([body, y = y.address<T>(), count = out.numel] {
-      body(y, count);
-    });
+    sent = queue.launch(
+        [body, y = y.address<T>(), count = out.numel] { body(y, count); });
   });
   if (!known) return unsupportedDType(operation, out.dtype);
   return sent ? y.store() : Status::kFailed;
@@ -152,8 +152,7 @@ Status normal(const Queue& queue, const TensorView& out, double mean,
   DenseTensor y(queue, out, Order::kRowMajor);
   if (!y.open()) return Status::kFailed;
   const int64_t each = out.dtype == DType::kFloat64 ? 2 : 1;
-  const Numbers numbers =
-      takeNumbers(source, each * ((out.numel + 1) / 2 * 2));
+  const Numbers numbers = takeNumbers(source, each * ((out.numel + 1) / 2 * 2));
   const Status sent = launchFloating(
       queue, "normal", out.dtype,
       [=, y = y.address(), count = out.numel](auto tag) {
@@ -205,20 +204,21 @@ Status bernoulliOf(const Queue& queue, const TensorView& out,
       queue, "bernoulli", out,
       [numbers, p = p.address<const double>()](auto* y, int64_t count) {
         using T = std::remove_pointer_t<decltype(y)>;
-        drawChunks<1>(numbers, count, [=](int64_t begin, int64_t end,
-                                          const uint32_t* drawn) {
-          bool valid = true;
-          for (int64_t i = begin; i < end; ++i) {
-            valid = valid && p[i] >= 0.0 && p[i] <= 1.0;
-            const double scaled = p[i] * 0x1.0p32;
-            y[i] = convertValue<T>(
-                static_cast<double>(drawn[i - begin]) < scaled ? 1 : 0);
-          }
-          if (!valid) {
-            soft_task_fail(SOFT_LAUNCH_FAILURE,
-                           "bernoulli: a probability is not in [0, 1]");
-          }
-        });
+        drawChunks<1>(
+            numbers, count,
+            [=](int64_t begin, int64_t end, const uint32_t* drawn) {
+              bool valid = true;
+              for (int64_t i = begin; i < end; ++i) {
+                valid = valid && p[i] >= 0.0 && p[i] <= 1.0;
+                const double scaled = p[i] * 0x1.0p32;
+                y[i] = convertValue<T>(
+                    static_cast<double>(drawn[i - begin]) < scaled ? 1 : 0);
+              }
+              if (!valid) {
+                failTask(SOFT_LAUNCH_FAILURE,
+                         "bernoulli: a probability is not in [0, 1]");
+              }
+            });
       });
 }
 
@@ -231,24 +231,24 @@ Status randomIntegers(const Queue& queue, const TensorView& out, int64_t from,
     using T = std::remove_pointer_t<decltype(y)>;
     const auto start = static_cast<uint64_t>(from);
     if (narrow) {
-      drawChunks<1>(numbers, count,
-                    [=](int64_t begin, int64_t end, const uint32_t* drawn) {
-                      for (int64_t i = begin; i < end; ++i) {
-                        const uint64_t value = (drawn[i - begin] * range) >> 32;
-                        y[i] = convertValue<T>(
-                            static_cast<int64_t>(start + value));
-                      }
-                    });
+      drawChunks<1>(
+          numbers, count,
+          [=](int64_t begin, int64_t end, const uint32_t* drawn) {
+            for (int64_t i = begin; i < end; ++i) {
+              const uint64_t value = (drawn[i - begin] * range) >> 32;
+              y[i] = convertValue<T>(static_cast<int64_t>(start + value));
+            }
+          });
       return;
     }
-    drawChunks<2>(numbers, count, [=](int64_t begin, int64_t end,
-                                      const uint32_t* drawn) {
-      for (int64_t i = begin; i < end; ++i) {
-        const uint64_t value =
-            scaleWide(wideNumber(drawn + 2 * (i - begin)), range);
-        y[i] = convertValue<T>(static_cast<int64_t>(start + value));
-      }
-    });
+    drawChunks<2>(
+        numbers, count, [=](int64_t begin, int64_t end, const uint32_t* drawn) {
+          for (int64_t i = begin; i < end; ++i) {
+            const uint64_t value =
+                scaleWide(wideNumber(drawn + 2 * (i - begin)), range);
+            y[i] = convertValue<T>(static_cast<int64_t>(start + value));
+          }
+        });
   });
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "kernels/compute/operands.h"
+#include "kernels/compute/parallel.h"
 #include "kernels/compute/random/draw.h"
 #include "kernels/compute/random/random.h"
 
@@ -54,9 +55,9 @@ struct Sampling {
   int64_t samples;
 
   static void refuse() {
-    soft_task_fail(SOFT_LAUNCH_FAILURE,
-                   "multinomial: a weight is negative or not finite, or all "
-                   "weights of a row are 0");
+    failTask(SOFT_LAUNCH_FAILURE,
+             "multinomial: a weight is negative or not finite, or all "
+             "weights of a row are 0");
   }
 
   // The sums of the weights up to each of them.
@@ -79,9 +80,10 @@ struct Sampling {
       for (int64_t s = 0; s < samples; ++s) {
         const double target = unitDouble(reader.next()) * end[-1];
         // Weights of 0 have the sum of their predecessor: never found.
-        const double* found = std::upper_bound(
-            static_cast<const double*>(scratch), end, target);
-        if (found == end) found = std::lower_bound(scratch, scratch + choices, end[-1]);
+        const double* found =
+            std::upper_bound(static_cast<const double*>(scratch), end, target);
+        if (found == end)
+          found = std::lower_bound(scratch, scratch + choices, end[-1]);
         out[r * samples + s] = found - scratch;
       }
     }
@@ -99,12 +101,11 @@ struct Sampling {
         scratch[i] = row[i] > 0 ? time / row[i] : INFINITY;
       }
       std::iota(indices, indices + choices, int64_t{0});
-      std::partial_sort(indices, indices + samples, indices + choices,
-                        [this](int64_t a, int64_t b) {
-                          return scratch[a] != scratch[b]
-                                     ? scratch[a] < scratch[b]
-                                     : a < b;
-                        });
+      std::partial_sort(
+          indices, indices + samples, indices + choices,
+          [this](int64_t a, int64_t b) {
+            return scratch[a] != scratch[b] ? scratch[a] < scratch[b] : a < b;
+          });
       std::copy(indices, indices + samples, out + r * samples);
     }
   }
@@ -116,15 +117,15 @@ void drop(const Numbers& numbers, double p, const T* input, int64_t count,
   using C = ComputeType<T>;
   const auto bound = static_cast<uint64_t>(std::llrint((1.0 - p) * 0x1.0p32));
   const C scale = p == 1.0 ? C(0) : static_cast<C>(1.0 / (1.0 - p));
-  drawChunks<1>(numbers, count, [=](int64_t begin, int64_t end,
-                                    const uint32_t* drawn) {
-    for (int64_t i = begin; i < end; ++i) {
-      const bool kept = drawn[i - begin] < bound;
-      const C value = static_cast<C>(input[i]) * scale;
-      out[i] = static_cast<T>(kept ? value : C(0));
-      if (mask != nullptr) mask[i] = kept;
-    }
-  });
+  drawChunks<1>(numbers, count,
+                [=](int64_t begin, int64_t end, const uint32_t* drawn) {
+                  for (int64_t i = begin; i < end; ++i) {
+                    const bool kept = drawn[i - begin] < bound;
+                    const C value = static_cast<C>(input[i]) * scale;
+                    out[i] = static_cast<T>(kept ? value : C(0));
+                    if (mask != nullptr) mask[i] = kept;
+                  }
+                });
 }
 
 }  // namespace
@@ -166,8 +167,8 @@ Status multinomial(const Queue& queue, const TensorView& out,
   if (!w.load() || !y.open()) return Status::kFailed;
   void* scratch = scratchAddress(queue, 16 * s.choices);
   if (scratch == nullptr) return Status::kFailed;
-  s.numbers = takeNumbers(
-      source, 2 * s.rows * (replacement ? s.samples : s.choices));
+  s.numbers =
+      takeNumbers(source, 2 * s.rows * (replacement ? s.samples : s.choices));
   s.weights = w.address<const double>();
   s.scratch = static_cast<double*>(scratch);
   s.indices = static_cast<int64_t*>(scratch) + s.choices;
