@@ -115,7 +115,8 @@ void multiplyPart(const Problem& p, const Part& part) {
   const Layout b = layoutOf(p.b_strides, p.depth, p.columns);
   const Layout c = layoutOf(p.c_strides, p.rows, p.columns);
   const T* from_a = static_cast<const T*>(p.a) +
-                    part.matrix * p.a_strides.batch + part.row * p.a_strides.row;
+                    part.matrix * p.a_strides.batch +
+                    part.row * p.a_strides.row;
   const T* from_b = static_cast<const T*>(p.b) +
                     part.matrix * p.b_strides.batch +
                     part.column * p.b_strides.column;
@@ -142,7 +143,8 @@ void runTyped(const Problem& p) {
   int64_t step = side;
   int64_t parts = 1;
   const auto plan = [&](int64_t threads) {
-    const int64_t wanted = std::max<int64_t>(1, (threads + p.batch - 1) / p.batch);
+    const int64_t wanted =
+        std::max<int64_t>(1, (threads + p.batch - 1) / p.batch);
     step = ((side + wanted - 1) / wanted + kCutStep - 1) / kCutStep * kCutStep;
     parts = (side + step - 1) / step;
     return p.batch * parts;

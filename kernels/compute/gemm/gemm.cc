@@ -55,7 +55,8 @@ Status enqueue(const Queue& queue, Problem problem, DType dtype) {
   if (problem.c == nullptr || problem.a == nullptr || problem.b == nullptr) {
     return Status::kFailed;
   }
-  const bool sent = queue.launch([problem, dtype] { gemm::run(problem, dtype); });
+  const bool sent =
+      queue.launch([problem, dtype] { gemm::run(problem, dtype); });
   return sent ? Status::kOk : Status::kFailed;
 }
 

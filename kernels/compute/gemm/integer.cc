@@ -12,9 +12,8 @@ namespace {
 // Unsigned, so that overflow wraps, and no narrower than int, to which C++
 // would promote it.
 template <typename T>
-using Wrapping =
-    std::conditional_t<sizeof(T) < sizeof(uint32_t), uint32_t,
-                       std::make_unsigned_t<T>>;
+using Wrapping = std::conditional_t<sizeof(T) < sizeof(uint32_t), uint32_t,
+                                    std::make_unsigned_t<T>>;
 
 template <typename T>
 void computeRow(const Problem& p, int64_t matrix, int64_t row) {
@@ -22,8 +21,8 @@ void computeRow(const Problem& p, int64_t matrix, int64_t row) {
   const T* a = static_cast<const T*>(p.a) + matrix * p.a_strides.batch +
                row * p.a_strides.row;
   const T* b = static_cast<const T*>(p.b) + matrix * p.b_strides.batch;
-  T* c = static_cast<T*>(p.c) + matrix * p.c_strides.batch +
-         row * p.c_strides.row;
+  T* c =
+      static_cast<T*>(p.c) + matrix * p.c_strides.batch + row * p.c_strides.row;
   Sum* sums = workerBuffer<kGemmResultSlot>().get<Sum>(p.columns);
   std::fill(sums, sums + p.columns, Sum(0));
   for (int64_t k = 0; k < p.depth; ++k) {
@@ -35,10 +34,10 @@ void computeRow(const Problem& p, int64_t matrix, int64_t row) {
   }
   const Sum alpha = static_cast<Sum>(static_cast<int64_t>(p.alpha));
   const Sum beta = static_cast<Sum>(static_cast<int64_t>(p.beta));
-  const T* d = beta == 0 ? nullptr
-                         : static_cast<const T*>(p.d) +
-                               matrix * p.d_strides.batch +
-                               row * p.d_strides.row;
+  const T* d = beta == 0
+                   ? nullptr
+                   : static_cast<const T*>(p.d) + matrix * p.d_strides.batch +
+                         row * p.d_strides.row;
   for (int64_t j = 0; j < p.columns; ++j) {
     Sum value = alpha * sums[j];
     if (d != nullptr) {

@@ -23,8 +23,7 @@ struct Tile {
 // are dense and aligned to 32 bytes. `first` overwrites acc.
 template <typename T>
 inline void multiplyTile(int64_t depth, const T* __restrict a,
-                         const T* __restrict b, bool first,
-                         T* __restrict acc) {
+                         const T* __restrict b, bool first, T* __restrict acc) {
   using Shape = Tile<T>;
   typedef T Vector __attribute__((vector_size(32)));
   Vector sum[Shape::kRows][2];

@@ -35,11 +35,14 @@ template <typename T>
 Blocking chooseBlocking(const Problem& p, int64_t team) {
   Blocking blocking;
   blocking.rows = std::min(kMaxRows, roundUp(p.rows, Tile<T>::kRows));
-  blocking.columns = std::min(kMaxColumns, roundUp(p.columns, Tile<T>::kColumns));
+  blocking.columns =
+      std::min(kMaxColumns, roundUp(p.columns, Tile<T>::kColumns));
   for (;;) {
     blocking.row_blocks = (p.rows + blocking.rows - 1) / blocking.rows;
-    blocking.column_blocks = (p.columns + blocking.columns - 1) / blocking.columns;
-    const int64_t blocks = p.batch * blocking.row_blocks * blocking.column_blocks;
+    blocking.column_blocks =
+        (p.columns + blocking.columns - 1) / blocking.columns;
+    const int64_t blocks =
+        p.batch * blocking.row_blocks * blocking.column_blocks;
     if (blocks >= team) return blocking;
     const bool cut_rows = blocking.rows >= blocking.columns;
     int64_t& side = cut_rows ? blocking.rows : blocking.columns;
@@ -94,7 +97,8 @@ template <typename T, typename In>
 void storeBlock(const Problem& p, const Block<In>& block, const T* sums) {
   using Shape = Tile<T>;
   for (int64_t j = 0; j < block.columns; j += Shape::kColumns) {
-    const int64_t columns = std::min<int64_t>(Shape::kColumns, block.columns - j);
+    const int64_t columns =
+        std::min<int64_t>(Shape::kColumns, block.columns - j);
     for (int64_t i = 0; i < block.rows; i += Shape::kRows) {
       const int64_t rows = std::min<int64_t>(Shape::kRows, block.rows - i);
       const In* d = p.beta == 0.0 ? nullptr
@@ -156,9 +160,8 @@ Block<In> blockAt(const Problem& p, const Blocking& blocking, int64_t index) {
   Block<In> block;
   block.a = static_cast<const In*>(p.a) + at(p.a_strides, i, 0);
   block.b = static_cast<const In*>(p.b) + at(p.b_strides, 0, j);
-  block.d = p.beta == 0.0
-                ? nullptr
-                : static_cast<const In*>(p.d) + at(p.d_strides, i, j);
+  block.d = p.beta == 0.0 ? nullptr
+                          : static_cast<const In*>(p.d) + at(p.d_strides, i, j);
   block.c = static_cast<In*>(p.c) + at(p.c_strides, i, j);
   block.rows = std::min(blocking.rows, p.rows - i);
   block.columns = std::min(blocking.columns, p.columns - j);

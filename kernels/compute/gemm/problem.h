@@ -41,11 +41,17 @@ struct Problem {
 // worker, as all functions below, and uses its team.
 void run(const Problem& problem, DType dtype);
 
-// Results of runPacked and runInteger do not depend on the number of threads.
+// Results of runPacked, runVector and runInteger do not depend on the number of
+// threads.
 
 // Own packed kernels: float32 and float64 in their own precision, float16 and
 // bfloat16 accumulated in float32 and rounded once. Any strides.
 void runPacked(const Problem& problem, DType dtype);
+
+// Whether one operand is a vector and the other has dense rows or columns.
+bool vectorAccepts(const Problem& problem);
+// Products with a vector, whose speed is that of memory. Types as runPacked.
+void runVector(const Problem& problem, DType dtype);
 
 // Whether runBlas takes the problem: float32 or float64, matrices whose rows
 // or columns are contiguous, and enough work to pay for the call.

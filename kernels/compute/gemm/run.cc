@@ -6,6 +6,7 @@ namespace dipu::kernels::gemm {
 
 void run(const Problem& problem, DType dtype) {
   if (!isFloating(dtype)) return runInteger(problem, dtype);
+  if (vectorAccepts(problem)) return runVector(problem, dtype);
   if (blasAccepts(problem, dtype)) return runBlas(problem, dtype);
   runPacked(problem, dtype);
 }
