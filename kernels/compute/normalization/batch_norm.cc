@@ -22,7 +22,7 @@ struct Forward {
   C* running_var;
   C* save_mean;
   C* save_invstd;
-  double* sums;  // scratch of sumChannels
+  double* sums;  // scratch of sumInterleaved
   C* factors;    // per channel: mean, then scale, then shift
   bool training;
   double momentum;
@@ -30,77 +30,114 @@ struct Forward {
 
   C load(int64_t i) const { return static_cast<C>(input[i]); }
 
-  // Mean and variance of each channel to sums[c] and sums[channels + c].
-  void batchStatistics() const {
-    const int64_t channels = layout.channels;
-    const double count = double(layout.perChannel());
-    sumChannels<C>(
-        layout, [this](int64_t i, int64_t) { return Pair<C>{load(i), C(0)}; },
-        sums);
-    C* mean = factors;
-    for (int64_t c = 0; c < channels; ++c) {
-      mean[c] = static_cast<C>(sums[c] / count);
-    }
-    sumChannels<C>(
-        layout,
-        [this, mean](int64_t i, int64_t c) {
-          const C d = load(i) - mean[c];
-          return Pair<C>{d, d * d};
-        },
-        sums);
-    for (int64_t c = 0; c < channels; ++c) {
-      // What is left of the sum corrects the rounding of the mean.
-      const double rest = sums[c] / count;
-      const double squares = sums[channels + c] - rest * sums[c];
-      sums[c] = double(mean[c]) + rest;
-      sums[channels + c] = squares / count;
-    }
+  Pair<C> value(int64_t i) const { return {load(i), C(0)}; }
+  Pair<C> deviation(int64_t i, C mean) const {
+    const C d = load(i) - mean;
+    return {d, d * d};
+  }
+  void normalize(int64_t i, C mean, C scale, C shift) const {
+    out[i] = static_cast<T>((load(i) - mean) * scale + shift);
   }
 
-  void moveRunning() const {
+  // Mean and variance from the sums around a rounded mean: what is left of the
+  // first sum corrects the rounding.
+  Pair<double> momentsOf(C rounded_mean, const Pair<double>& around) const {
+    const double count = double(layout.perChannel());
+    const double rest = around.first / count;
+    return {double(rounded_mean) + rest,
+            (around.second - rest * around.first) / count};
+  }
+
+  void moveRunning(int64_t c, const Pair<double>& moments) const {
     const double count = double(layout.perChannel());
     const double unbiased = count > 1 ? count / (count - 1) : INFINITY;
-    for (int64_t c = 0; c < layout.channels; ++c) {
-      const double variance = sums[layout.channels + c] * unbiased;
-      const auto move = [this](C* running, double value) {
-        *running = static_cast<C>((1 - momentum) * double(*running) +
-                                  momentum * value);
-      };
-      if (running_mean != nullptr) move(running_mean + c, sums[c]);
-      if (running_var != nullptr) move(running_var + c, variance);
-    }
+    const auto move = [this](C* running, double value) {
+      *running =
+          static_cast<C>((1 - momentum) * double(*running) + momentum * value);
+    };
+    if (running_mean != nullptr) move(running_mean + c, moments.first);
+    if (running_var != nullptr)
+      move(running_var + c, moments.second * unbiased);
   }
 
-  void computeFactors() const {
+  // Writes what a channel is normalized by to `factors`; in training, saves it
+  // and moves the running statistics.
+  void setFactors(int64_t c, const Pair<double>& moments) const {
     const int64_t channels = layout.channels;
-    for (int64_t c = 0; c < channels; ++c) {
-      const double mean = training ? sums[c] : double(running_mean[c]);
-      const double variance =
-          training ? sums[channels + c] : double(running_var[c]);
-      const double invstd = 1.0 / std::sqrt(variance + eps);
-      if (training && save_mean != nullptr) {
-        save_mean[c] = static_cast<C>(mean);
-        save_invstd[c] = static_cast<C>(invstd);
-      }
-      factors[c] = static_cast<C>(mean);
-      factors[channels + c] =
-          static_cast<C>(weight == nullptr ? invstd : invstd * double(weight[c]));
-      factors[2 * channels + c] = bias == nullptr ? C(0) : bias[c];
+    const double invstd = 1.0 / std::sqrt(moments.second + eps);
+    if (training) {
+      moveRunning(c, moments);
+      if (save_mean != nullptr) save_mean[c] = static_cast<C>(moments.first);
+      if (save_invstd != nullptr) save_invstd[c] = static_cast<C>(invstd);
     }
+    factors[c] = static_cast<C>(moments.first);
+    factors[channels + c] =
+        static_cast<C>(weight == nullptr ? invstd : invstd * double(weight[c]));
+    factors[2 * channels + c] = bias == nullptr ? C(0) : bias[c];
+  }
+
+  Pair<double> runningMoments(int64_t c) const {
+    return {double(running_mean[c]), double(running_var[c])};
+  }
+
+  void planarChannel(int64_t c) const {
+    Pair<double> moments;
+    if (training) {
+      const Pair<double> sum = sumChannel<C>(
+          layout, c, [this](int64_t i, int64_t) { return value(i); });
+      const C mean = static_cast<C>(sum.first / double(layout.perChannel()));
+      moments = momentsOf(
+          mean, sumChannel<C>(layout, c, [this, mean](int64_t i, int64_t) {
+            return deviation(i, mean);
+          }));
+    } else {
+      moments = runningMoments(c);
+    }
+    setFactors(c, moments);
+    const C mean = factors[c];
+    const C scale = factors[layout.channels + c];
+    const C shift = factors[2 * layout.channels + c];
+    mapChannel(layout, c, [this, mean, scale, shift](int64_t i, int64_t) {
+      normalize(i, mean, scale, shift);
+    });
+  }
+
+  void interleavedStatistics() const {
+    const int64_t channels = layout.channels;
+    sumInterleaved<C>(
+        layout, [this](int64_t i, int64_t) { return value(i); }, sums);
+    for (int64_t c = 0; c < channels; ++c) {
+      factors[c] = static_cast<C>(sums[c] / double(layout.perChannel()));
+    }
+    const C* mean = factors;
+    sumInterleaved<C>(
+        layout,
+        [this, mean](int64_t i, int64_t c) { return deviation(i, mean[c]); },
+        sums);
+  }
+
+  void interleaved() const {
+    const int64_t channels = layout.channels;
+    if (training) interleavedStatistics();
+    for (int64_t c = 0; c < channels; ++c) {
+      setFactors(c, training
+                        ? momentsOf(factors[c], {sums[c], sums[channels + c]})
+                        : runningMoments(c));
+    }
+    const C* mean = factors;
+    const C* scale = factors + channels;
+    const C* shift = scale + channels;
+    mapInterleaved(layout, [this, mean, scale, shift](int64_t i, int64_t c) {
+      normalize(i, mean[c], scale[c], shift[c]);
+    });
   }
 
   void run() const {
-    if (training) {
-      batchStatistics();
-      moveRunning();
+    if (layout.interleaved) {
+      interleaved();
+    } else {
+      forEachChannel(layout, [this](int64_t c) { planarChannel(c); });
     }
-    computeFactors();
-    const C* mean = factors;
-    const C* scale = factors + layout.channels;
-    const C* shift = scale + layout.channels;
-    mapChannels(layout, [this, mean, scale, shift](int64_t i, int64_t c) {
-      out[i] = static_cast<T>((load(i) - mean[c]) * scale[c] + shift[c]);
-    });
   }
 };
 
@@ -153,10 +190,9 @@ Status batchNorm(const Queue& queue, const BatchNormArguments& a) {
   const Status sent = launchFloating(
       queue, "batch_norm", a.input.dtype,
       [layout, x = x.address(), y = y.address(), w = w.address(),
-       b = b.address(), rm = rm.address(), rv = rv.address(),
-       sm = sm.address(), si = si.address(), sums = scratch.sums(),
-       factors = scratch.factors(), training = a.training,
-       momentum = a.momentum, eps = a.eps](auto tag) {
+       b = b.address(), rm = rm.address(), rv = rv.address(), sm = sm.address(),
+       si = si.address(), sums = scratch.sums(), factors = scratch.factors(),
+       training = a.training, momentum = a.momentum, eps = a.eps](auto tag) {
         using T = typename decltype(tag)::type;
         using C = ComputeType<T>;
         Forward<T>{layout,

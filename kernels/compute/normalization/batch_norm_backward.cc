@@ -21,65 +21,83 @@ struct Backward {
   const C* weight;
   const C* mean;    // of the batch, or the running one
   const C* spread;  // reciprocal deviation, or the running variance
-  double* sums;     // scratch of sumChannels
+  double* sums;     // scratch of sumInterleaved
   C* factors;       // per channel: mean, then three factors
   bool training;
   double eps;
 
   C load(const T* from, int64_t i) const { return static_cast<C>(from[i]); }
 
-  void sumGradients() const {
-    const C* center = mean;
-    sumChannels<C>(
-        layout,
-        [this, center](int64_t i, int64_t c) {
-          const C g = load(grad_output, i);
-          return Pair<C>{g, g * (load(input, i) - center[c])};
-        },
-        sums);
+  Pair<C> term(int64_t i, C center) const {
+    const C g = load(grad_output, i);
+    return {g, g * (load(input, i) - center)};
   }
 
-  // grad_input = (g * a) + (x - mean) * b + d per channel.
-  void computeFactors() const {
-    const int64_t channels = layout.channels;
+  // grad_input = g * a + (x - mean) * b + d.
+  struct Factors {
+    C mean, a, b, d;
+  };
+  void store(int64_t i, const Factors& f) const {
+    const C x = load(input, i) - f.mean;
+    grad_input[i] = static_cast<T>(load(grad_output, i) * f.a + x * f.b + f.d);
+  }
+
+  // Writes the gradients of weight and bias of a channel, from the sums of its
+  // terms, and returns the factors of the input's.
+  Factors finish(int64_t c, const Pair<double>& total) const {
     const double count = double(layout.perChannel());
-    for (int64_t c = 0; c < channels; ++c) {
-      const double invstd = training
-                                ? double(spread[c])
-                                : 1.0 / std::sqrt(double(spread[c]) + eps);
-      const double a = weight == nullptr ? invstd : invstd * double(weight[c]);
-      if (grad_weight != nullptr) {
-        grad_weight[c] = static_cast<C>(sums[channels + c] * invstd);
-      }
-      if (grad_bias != nullptr) grad_bias[c] = static_cast<C>(sums[c]);
-      const double slope = sums[channels + c] * invstd * invstd / count;
-      factors[c] = mean[c];
-      factors[channels + c] = static_cast<C>(a);
-      factors[2 * channels + c] = static_cast<C>(training ? -a * slope : 0.0);
-      factors[3 * channels + c] =
-          static_cast<C>(training ? -a * sums[c] / count : 0.0);
+    const double invstd =
+        training ? double(spread[c]) : 1.0 / std::sqrt(double(spread[c]) + eps);
+    const double a = weight == nullptr ? invstd : invstd * double(weight[c]);
+    if (grad_weight != nullptr) {
+      grad_weight[c] = static_cast<C>(total.second * invstd);
     }
+    if (grad_bias != nullptr) grad_bias[c] = static_cast<C>(total.first);
+    const double slope = total.second * invstd * invstd / count;
+    return {mean[c], static_cast<C>(a),
+            static_cast<C>(training ? -a * slope : 0.0),
+            static_cast<C>(training ? -a * total.first / count : 0.0)};
+  }
+
+  void planarChannel(int64_t c) const {
+    const C center = mean[c];
+    const Factors f =
+        finish(c, sumChannel<C>(layout, c, [this, center](int64_t i, int64_t) {
+                 return term(i, center);
+               }));
+    if (grad_input == nullptr) return;
+    mapChannel(layout, c, [this, f](int64_t i, int64_t) { store(i, f); });
+  }
+
+  void interleaved() const {
+    const int64_t channels = layout.channels;
+    const C* center = mean;
+    sumInterleaved<C>(
+        layout,
+        [this, center](int64_t i, int64_t c) { return term(i, center[c]); },
+        sums);
+    for (int64_t c = 0; c < channels; ++c) {
+      const Factors f = finish(c, {sums[c], sums[channels + c]});
+      factors[c] = f.mean;
+      factors[channels + c] = f.a;
+      factors[2 * channels + c] = f.b;
+      factors[3 * channels + c] = f.d;
+    }
+    if (grad_input == nullptr) return;
+    const C* a = factors + channels;
+    const C* b = a + channels;
+    const C* d = b + channels;
+    mapInterleaved(layout, [this, center, a, b, d](int64_t i, int64_t c) {
+      store(i, {center[c], a[c], b[c], d[c]});
+    });
   }
 
   void run() const {
-    sumGradients();
-    computeFactors();
-    if (grad_input == nullptr) return;
-    const C* center = factors;
-    const C* a = center + layout.channels;
-    const C* b = a + layout.channels;
-    const C* d = b + layout.channels;
-    if (!training) {
-      mapChannels(layout, [this, a](int64_t i, int64_t c) {
-        grad_input[i] = static_cast<T>(load(grad_output, i) * a[c]);
-      });
-      return;
+    if (layout.interleaved) {
+      interleaved();
+    } else {
+      forEachChannel(layout, [this](int64_t c) { planarChannel(c); });
     }
-    mapChannels(layout, [this, center, a, b, d](int64_t i, int64_t c) {
-      const C x = load(input, i) - center[c];
-      grad_input[i] = static_cast<T>(load(grad_output, i) * a[c] + x * b[c] +
-                                     d[c]);
-    });
   }
 };
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/compute/sums.h"
 #include "kernels/compute/parallel.h"
+#include "kernels/compute/sums.h"
 #include "kernels/compute/worker_buffer.h"
 
 namespace dipu::kernels {
@@ -26,7 +26,7 @@ struct ChannelLayout {
   int64_t blocks() const {
     return interleaved ? std::clamp<int64_t>(pixels / 64, 1, 32) : 0;
   }
-  // Elements of the scratch array that sumChannels needs.
+  // Elements of the scratch array that sumInterleaved needs.
   int64_t scratchElements() const { return (blocks() + 1) * channels * 2; }
 };
 
@@ -62,31 +62,52 @@ void sumRows(const ChannelLayout& layout, int64_t block, const Term& term,
   }
 }
 
-// For each channel the sums of term(offset, channel), a Pair<C>, in double:
-// the first sums of all channels, then the second ones. They are left at the
-// start of `scratch`, which has scratchElements() elements.
+// The sums of term(offset, channel), a Pair<C>, over one channel of a planar
+// tensor.
 template <typename C, typename Term>
-void sumChannels(const ChannelLayout& layout, const Term& term,
-                 double* scratch) {
-  const int64_t channels = layout.channels;
-  if (!layout.interleaved) {
-    const int64_t grain = grainFor(layout.perChannel(), kChannelCost);
-    parallelFor(channels, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t c = begin; c < end; ++c) {
-        Pair<double> total{0, 0};
-        for (int64_t n = 0; n < layout.images; ++n) {
-          const int64_t base = (n * channels + c) * layout.pixels;
-          const Pair<double> part = sumPairs<C>(
-              layout.pixels, [&](int64_t i) { return term(base + i, c); });
-          total.first += part.first;
-          total.second += part.second;
-        }
-        scratch[c] = total.first;
-        scratch[channels + c] = total.second;
-      }
-    });
-    return;
+Pair<double> sumChannel(const ChannelLayout& layout, int64_t channel,
+                        const Term& term) {
+  Pair<double> total{0, 0};
+  for (int64_t n = 0; n < layout.images; ++n) {
+    const int64_t base = (n * layout.channels + channel) * layout.pixels;
+    const Pair<double> part = sumPairs<C>(
+        layout.pixels,
+        [&term, base, channel](int64_t i) { return term(base + i, channel); });
+    total.first += part.first;
+    total.second += part.second;
   }
+  return total;
+}
+
+// Calls map(offset, channel) for the elements of one channel of a planar
+// tensor.
+template <typename Map>
+void mapChannel(const ChannelLayout& layout, int64_t channel, const Map& map) {
+  for (int64_t n = 0; n < layout.images; ++n) {
+    const int64_t base = (n * layout.channels + channel) * layout.pixels;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < layout.pixels; ++i) map(base + i, channel);
+  }
+}
+
+// Calls body(channel) for all channels of a planar tensor. What one call reads
+// twice comes from the cache.
+template <typename Body>
+void forEachChannel(const ChannelLayout& layout, const Body& body) {
+  parallelFor(layout.channels, grainFor(layout.perChannel(), 3 * kChannelCost),
+              [&body](int64_t begin, int64_t end) {
+                for (int64_t c = begin; c < end; ++c) body(c);
+              });
+}
+
+// For each channel of an interleaved tensor the sums of term(offset, channel),
+// a Pair<C>, in double: the first sums of all channels, then the second ones.
+// They are left at the start of `scratch`, which has scratchElements()
+// elements.
+template <typename C, typename Term>
+void sumInterleaved(const ChannelLayout& layout, const Term& term,
+                    double* scratch) {
+  const int64_t channels = layout.channels;
   const int64_t blocks = layout.blocks();
   const int64_t work = (layout.pixels / blocks + 1) * channels;
   double* partial = scratch + 2 * channels;
@@ -104,24 +125,16 @@ void sumChannels(const ChannelLayout& layout, const Term& term,
   }
 }
 
-// Calls map(offset, channel) for every element, in loops that vectorise.
+// Calls map(offset, channel) for every element of an interleaved tensor.
 template <typename Map>
-void mapChannels(const ChannelLayout& layout, const Map& map) {
-  const int64_t rows =
-      layout.interleaved ? layout.pixels : layout.images * layout.channels;
-  const int64_t length = layout.interleaved ? layout.channels : layout.pixels;
-  parallelFor(rows, grainFor(length, kChannelCost),
+void mapInterleaved(const ChannelLayout& layout, const Map& map) {
+  const int64_t channels = layout.channels;
+  parallelFor(layout.pixels, grainFor(channels, kChannelCost),
               [&](int64_t begin, int64_t end) {
                 for (int64_t row = begin; row < end; ++row) {
-                  const int64_t base = row * length;
-                  if (layout.interleaved) {
+                  const int64_t base = row * channels;
 #pragma GCC ivdep
-                    for (int64_t c = 0; c < length; ++c) map(base + c, c);
-                  } else {
-                    const int64_t channel = row % layout.channels;
-#pragma GCC ivdep
-                    for (int64_t i = 0; i < length; ++i) map(base + i, channel);
-                  }
+                  for (int64_t c = 0; c < channels; ++c) map(base + c, c);
                 }
               });
 }

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "kernels/compute/sums.h"
 #include "kernels/compute/operands.h"
 #include "kernels/compute/parallel.h"
+#include "kernels/compute/sums.h"
 
 namespace dipu::kernels {
 namespace {
@@ -124,8 +124,8 @@ struct Backward {
 #pragma GCC ivdep
       for (int64_t i = base; i < base + shape.pixels; ++i) {
         const C d = static_cast<C>(input[i]) - average;
-        grad_input[i] = static_cast<T>(
-            static_cast<C>(grad_output[i]) * factor + d * slope + shift);
+        grad_input[i] = static_cast<T>(static_cast<C>(grad_output[i]) * factor +
+                                       d * slope + shift);
       }
     }
   }
@@ -195,9 +195,14 @@ Status groupNorm(const Queue& queue, const TensorView& out,
        x = x.address(), w = w.address(), b = b.address()](auto tag) {
         using T = typename decltype(tag)::type;
         using C = ComputeType<T>;
-        Forward<T>{shape, static_cast<T*>(y), static_cast<C*>(m),
-                   static_cast<C*>(r), static_cast<T*>(x), static_cast<C*>(w),
-                   static_cast<C*>(b), eps}
+        Forward<T>{shape,
+                   static_cast<T*>(y),
+                   static_cast<C*>(m),
+                   static_cast<C*>(r),
+                   static_cast<T*>(x),
+                   static_cast<C*>(w),
+                   static_cast<C*>(b),
+                   eps}
             .run();
       });
   if (sent != Status::kOk) return sent;
@@ -210,7 +215,8 @@ Status groupNormBackward(const Queue& queue, const TensorView& grad_input,
                          const TensorView& grad_output, const TensorView& input,
                          const TensorView& weight, const TensorView& mean,
                          const TensorView& rstd, int64_t groups) {
-  const Status status = check("group_norm_backward", input, grad_output, groups);
+  const Status status =
+      check("group_norm_backward", input, grad_output, groups);
   if (status != Status::kOk || input.sizes[1] == 0) return status;
   const DType compute = computeDType(input.dtype);
   constexpr Order kOrder = Order::kRowMajor;
@@ -227,9 +233,9 @@ Status groupNormBackward(const Queue& queue, const TensorView& grad_input,
     return Status::kFailed;
   }
   const Groups shape = groupsOf(input, groups);
-  void* sums = scratchAddress(
-      queue, shape.samples * shape.allChannels() *
-                 static_cast<int64_t>(sizeof(Pair<double>)));
+  void* sums =
+      scratchAddress(queue, shape.samples * shape.allChannels() *
+                                static_cast<int64_t>(sizeof(Pair<double>)));
   if (sums == nullptr) return Status::kFailed;
   const Status sent = launchFloating(
       queue, "group_norm_backward", input.dtype,

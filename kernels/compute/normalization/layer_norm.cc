@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "kernels/compute/lines.h"
-#include "kernels/compute/sums.h"
 #include "kernels/compute/operands.h"
 #include "kernels/compute/parallel.h"
+#include "kernels/compute/sums.h"
 #include "kernels/compute/worker_buffer.h"
 
 namespace dipu::kernels {
@@ -111,8 +111,7 @@ struct Backward {
       return Pair<C>{gw, gw * (x[i] - average)};
     });
     const C first = static_cast<C>(sums.first / double(n));
-    const C second =
-        static_cast<C>(sums.second / double(n)) * scale * scale;
+    const C second = static_cast<C>(sums.second / double(n)) * scale * scale;
     if (w == nullptr) {
 #pragma omp simd
       for (int64_t i = 0; i < n; ++i) {
@@ -215,9 +214,14 @@ Status layerNorm(const Queue& queue, const TensorView& out,
        x = x.address(), w = w.address(), b = b.address()](auto tag) {
         using T = typename decltype(tag)::type;
         using C = ComputeType<T>;
-        Forward<T>{rows, static_cast<T*>(y), static_cast<C*>(m),
-                   static_cast<C*>(r), static_cast<T*>(x), static_cast<C*>(w),
-                   static_cast<C*>(b), eps}
+        Forward<T>{rows,
+                   static_cast<T*>(y),
+                   static_cast<C*>(m),
+                   static_cast<C*>(r),
+                   static_cast<T*>(x),
+                   static_cast<C*>(w),
+                   static_cast<C*>(b),
+                   eps}
             .run();
       });
   if (sent != Status::kOk) return sent;
@@ -257,9 +261,9 @@ Status layerNormBackward(const Queue& queue, const TensorView& grad_input,
       std::clamp<int64_t>(rows.count / 8, int64_t{1}, kMaxBlocks);
   void* partial = nullptr;
   if (grad_weight.defined() || grad_bias.defined()) {
-    partial = scratchAddress(
-        queue, blocks * 2 * rows.length *
-                   static_cast<int64_t>(itemSize(compute)));
+    partial =
+        scratchAddress(queue, blocks * 2 * rows.length *
+                                  static_cast<int64_t>(itemSize(compute)));
     if (partial == nullptr) return Status::kFailed;
   }
   const Status sent = launchFloating(

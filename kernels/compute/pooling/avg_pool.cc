@@ -4,6 +4,7 @@
 #include "kernels/compute/parallel.h"
 #include "kernels/compute/pooling/pool.h"
 #include "kernels/compute/pooling/window.h"
+#include "kernels/compute/sums.h"
 #include "kernels/compute/worker_buffer.h"
 
 namespace dipu::kernels {
@@ -47,19 +48,29 @@ struct Average {
     }
   }
 
+  C sumWindow(const T* from, const Range& rows, const Range& columns) const {
+    if (columns.end - columns.begin == shape.width.in) {
+      const T* first = from + rows.begin * shape.width.in;
+      return static_cast<C>(
+          sumTerms<C>((rows.end - rows.begin) * shape.width.in,
+                      [first](int64_t i) { return static_cast<C>(first[i]); }));
+    }
+    C sum = 0;
+    for (int64_t h = rows.begin; h < rows.end; ++h) {
+      const T* row = from + h * shape.width.in;
+      for (int64_t w = columns.begin; w < columns.end; ++w) {
+        sum += static_cast<C>(row[w]);
+      }
+    }
+    return sum;
+  }
+
   void forwardPlane(int64_t index) const {
     const T* from = image + index * shape.inPixels();
     T* to = result + index * shape.outPixels();
     forEachWindow([&](const Range& rows, const Range& columns, int64_t at) {
-      C sum = 0;
-      for (int64_t h = rows.begin; h < rows.end; ++h) {
-        const T* row = from + h * shape.width.in;
-#pragma omp simd reduction(+ : sum)
-        for (int64_t w = columns.begin; w < columns.end; ++w) {
-          sum += static_cast<C>(row[w]);
-        }
-      }
-      to[at] = static_cast<T>(sum / static_cast<C>(divisor.of(rows, columns)));
+      to[at] = static_cast<T>(sumWindow(from, rows, columns) /
+                              static_cast<C>(divisor.of(rows, columns)));
     });
   }
 
@@ -130,8 +141,8 @@ Status average(const char* operation, const Queue& queue, bool backward,
                const PoolArguments& arguments) {
   const Order order = pooling::imageOrder(backward ? result : image);
   Geometry shape;
-  const Status status = pooling::geometryOf(operation, image, result, arguments,
-                                            order, &shape);
+  const Status status =
+      pooling::geometryOf(operation, image, result, arguments, order, &shape);
   if (status != Status::kOk || image.numel == 0) return status;
   DenseTensor x(queue, image, order);
   DenseTensor y(queue, result, order);

@@ -89,8 +89,7 @@ struct Forward {
   }
 
   void run() const {
-    const int64_t area =
-        shape.height.at(0).padded * shape.width.at(0).padded;
+    const int64_t area = shape.height.at(0).padded * shape.width.at(0).padded;
     if (!shape.interleaved) {
       parallelFor(shape.planes(), grainFor(shape.outPixels() * area, kCost),
                   [this](int64_t begin, int64_t end) {
@@ -98,15 +97,15 @@ struct Forward {
                   });
       return;
     }
-    parallelFor(
-        shape.samples * shape.outPixels(),
-        grainFor(shape.channels * area, kCost),
-        [this](int64_t begin, int64_t end) {
-          C* best = workerBuffer<kReduceSlot>().get<C>(shape.channels);
-          int64_t* position =
-              workerBuffer<kLossSlot>().get<int64_t>(shape.channels);
-          for (int64_t i = begin; i < end; ++i) pixel(i, best, position);
-        });
+    parallelFor(shape.samples * shape.outPixels(),
+                grainFor(shape.channels * area, kCost),
+                [this](int64_t begin, int64_t end) {
+                  C* best = workerBuffer<kReduceSlot>().get<C>(shape.channels);
+                  int64_t* position =
+                      workerBuffer<kLossSlot>().get<int64_t>(shape.channels);
+                  for (int64_t i = begin; i < end; ++i)
+                    pixel(i, best, position);
+                });
   }
 };
 
@@ -184,8 +183,8 @@ Status maxPool2d(const Queue& queue, const TensorView& out,
                  const PoolArguments& arguments) {
   const Order order = pooling::imageOrder(input);
   Geometry shape;
-  const Status status = pooling::geometryOf("max_pool2d", input, out, arguments,
-                                            order, &shape);
+  const Status status =
+      pooling::geometryOf("max_pool2d", input, out, arguments, order, &shape);
   if (status != Status::kOk || out.numel == 0) return status;
   DenseTensor x(queue, input, order);
   DenseTensor y(queue, out, order);
@@ -227,14 +226,14 @@ Status maxPool2dBackward(const Queue& queue, const TensorView& grad_input,
                       grad_input.sizes[h] * grad_input.sizes[h + 1],
                       grad_output.sizes[h] * grad_output.sizes[h + 1],
                       order == Order::kChannelsLast};
-  const Status sent = launchFloating(
-      queue, "max_pool2d_backward", grad_input.dtype,
-      [planes, g = g.address(), where = where.address<int64_t>(),
-       dx = dx.address()](auto tag) {
-        using T = typename decltype(tag)::type;
-        backward<T>(planes, static_cast<const T*>(g), where,
-                    static_cast<T*>(dx));
-      });
+  const Status sent =
+      launchFloating(queue, "max_pool2d_backward", grad_input.dtype,
+                     [planes, g = g.address(), where = where.address<int64_t>(),
+                      dx = dx.address()](auto tag) {
+                       using T = typename decltype(tag)::type;
+                       backward<T>(planes, static_cast<const T*>(g), where,
+                                   static_cast<T*>(dx));
+                     });
   return sent == Status::kOk ? dx.store() : sent;
 }
 
