@@ -49,9 +49,9 @@ class DeviceTensor {
 
   // All elements equal.
   DeviceTensor(std::vector<int64_t> sizes, T value)
-      : DeviceTensor(sizes, std::vector<T>(
-                                static_cast<std::size_t>(product(sizes)),
-                                value)) {}
+      : DeviceTensor(
+            sizes,
+            std::vector<T>(static_cast<std::size_t>(product(sizes)), value)) {}
 
   DeviceTensor transposed(int a, int b) const {
     DeviceTensor result = *this;
@@ -116,9 +116,7 @@ class TestQueue {
   TestQueue(const TestQueue&) = delete;
   TestQueue& operator=(const TestQueue&) = delete;
 
-  operator Queue() {
-    return Queue(stream_, &TestQueue::allocate, this);
-  }
+  operator Queue() { return Queue(stream_, &TestQueue::allocate, this); }
   soft_status wait() { return soft_stream_synchronize(stream_); }
 
  private:
