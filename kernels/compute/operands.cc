@@ -96,7 +96,8 @@ ScratchTensor::ScratchTensor(const Queue& queue, const TensorView& shape,
 }
 
 void* scratchAddress(const Queue& queue, int64_t bytes) {
-  const std::size_t size = static_cast<std::size_t>(std::max<int64_t>(1, bytes));
+  const std::size_t size =
+      static_cast<std::size_t>(std::max<int64_t>(1, bytes));
   void* data = queue.scratch(size);
   return data == nullptr ? nullptr : queue.translate(data, size);
 }

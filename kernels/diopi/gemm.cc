@@ -66,8 +66,8 @@ diopiError_t diopiLinear(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                          diopiConstTensorHandle_t input,
                          diopiConstTensorHandle_t weight,
                          diopiConstTensorHandle_t bias) {
-  return done(linear(queueOf(ctx), view(out), view(input), view(weight),
-                     view(bias)));
+  return done(
+      linear(queueOf(ctx), view(out), view(input), view(weight), view(bias)));
 }
 
 }  // extern "C"

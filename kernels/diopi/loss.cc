@@ -72,13 +72,10 @@ diopiError_t diopiSmoothL1Loss(diopiContextHandle_t ctx,
   return done(dipu::kernels::pairLoss(queueOf(ctx), view(out), arguments));
 }
 
-diopiError_t diopiSmoothL1LossBackward(diopiContextHandle_t ctx,
-                                       diopiTensorHandle_t grad_input,
-                                       diopiConstTensorHandle_t grad_output,
-                                       diopiConstTensorHandle_t input,
-                                       diopiConstTensorHandle_t target,
-                                       diopiReduction_t reduction,
-                                       double beta) {
+diopiError_t diopiSmoothL1LossBackward(
+    diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+    diopiConstTensorHandle_t target, diopiReduction_t reduction, double beta) {
   PairLossArguments arguments =
       pairArguments(PairLossKind::kSmoothL1, reduction, input, target);
   arguments.beta = beta;
@@ -148,14 +145,11 @@ diopiError_t diopiNLLLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out,
       nllArguments(input, target, weight, reduction, ignore_index)));
 }
 
-diopiError_t diopiNLLLossBackward(diopiContextHandle_t ctx,
-                                  diopiTensorHandle_t grad_input,
-                                  diopiConstTensorHandle_t grad_output,
-                                  diopiConstTensorHandle_t input,
-                                  diopiConstTensorHandle_t target,
-                                  diopiConstTensorHandle_t weight,
-                                  diopiReduction_t reduction,
-                                  int64_t ignore_index) {
+diopiError_t diopiNLLLossBackward(
+    diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
+    diopiConstTensorHandle_t target, diopiConstTensorHandle_t weight,
+    diopiReduction_t reduction, int64_t ignore_index) {
   return done(dipu::kernels::nllLossBackward(
       queueOf(ctx), view(grad_input), view(grad_output), TensorView(),
       nllArguments(input, target, weight, reduction, ignore_index)));

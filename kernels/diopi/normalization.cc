@@ -14,11 +14,13 @@ using dipu::kernels::diopi::view;
 
 extern "C" {
 
-diopiError_t diopiLayerNorm(
-    diopiContextHandle_t ctx, diopiTensorHandle_t out,
-    diopiTensorHandle_t save_mean, diopiTensorHandle_t save_invstd,
-    diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
-    diopiConstTensorHandle_t bias, diopiSize_t normalized_shape, double eps) {
+diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                            diopiTensorHandle_t save_mean,
+                            diopiTensorHandle_t save_invstd,
+                            diopiConstTensorHandle_t input,
+                            diopiConstTensorHandle_t weight,
+                            diopiConstTensorHandle_t bias,
+                            diopiSize_t normalized_shape, double eps) {
   return done(dipu::kernels::layerNorm(
       queueOf(ctx), view(out), view(save_mean), view(save_invstd), view(input),
       view(weight), view(bias), normalized_shape.len, eps));
@@ -62,13 +64,15 @@ diopiError_t diopiGroupNormBackward(
       num_groups));
 }
 
-diopiError_t diopiBatchNorm(
-    diopiContextHandle_t ctx, diopiTensorHandle_t out,
-    diopiTensorHandle_t save_mean, diopiTensorHandle_t save_invstd,
-    diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
-    diopiConstTensorHandle_t bias, diopiTensorHandle_t running_mean,
-    diopiTensorHandle_t running_var, bool training, double momentum,
-    double eps) {
+diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                            diopiTensorHandle_t save_mean,
+                            diopiTensorHandle_t save_invstd,
+                            diopiConstTensorHandle_t input,
+                            diopiConstTensorHandle_t weight,
+                            diopiConstTensorHandle_t bias,
+                            diopiTensorHandle_t running_mean,
+                            diopiTensorHandle_t running_var, bool training,
+                            double momentum, double eps) {
   dipu::kernels::BatchNormArguments arguments;
   arguments.out = view(out);
   arguments.save_mean = view(save_mean);

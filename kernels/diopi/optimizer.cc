@@ -40,8 +40,7 @@ diopiError_t foreachScalar(diopiContextHandle_t ctx, ForeachOp op,
 
 diopiError_t adamOne(diopiContextHandle_t ctx, const AdamParameter& parameter,
                      const AdamOptions& options, int64_t step) {
-  return done(
-      dipu::kernels::adam(queueOf(ctx), &parameter, 1, options, step));
+  return done(dipu::kernels::adam(queueOf(ctx), &parameter, 1, options, step));
 }
 
 }  // namespace
@@ -52,9 +51,9 @@ diopiError_t diopiSgd(diopiContextHandle_t ctx, diopiTensorHandle_t param,
                       diopiTensorHandle_t grad, diopiTensorHandle_t buf,
                       double lr, double momentum, double dampening,
                       double weight_decay, bool nesterov) {
-  return done(dipu::kernels::sgd(
-      queueOf(ctx), view(param), view(grad), view(buf),
-      {lr, momentum, dampening, weight_decay, nesterov}));
+  return done(
+      dipu::kernels::sgd(queueOf(ctx), view(param), view(grad), view(buf),
+                         {lr, momentum, dampening, weight_decay, nesterov}));
 }
 
 diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t param,
@@ -64,8 +63,8 @@ diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t param,
                        diopiTensorHandle_t max_exp_avg_sq, float lr,
                        float beta1, float beta2, float eps, float weight_decay,
                        int64_t step, bool amsgrad) {
-  const AdamParameter parameter{view(param),      view(grad),
-                                view(exp_avg),    view(exp_avg_sq),
+  const AdamParameter parameter{view(param),          view(grad),
+                                view(exp_avg),        view(exp_avg_sq),
                                 view(max_exp_avg_sq), TensorView()};
   return adamOne(ctx, parameter,
                  {lr, beta1, beta2, eps, weight_decay, false, amsgrad, false},
@@ -79,8 +78,8 @@ diopiError_t diopiAdamW(diopiContextHandle_t ctx, diopiTensorHandle_t param,
                         diopiTensorHandle_t max_exp_avg_sq, float lr,
                         float beta1, float beta2, float eps, float weight_decay,
                         int64_t step, bool amsgrad) {
-  const AdamParameter parameter{view(param),      view(grad),
-                                view(exp_avg),    view(exp_avg_sq),
+  const AdamParameter parameter{view(param),          view(grad),
+                                view(exp_avg),        view(exp_avg_sq),
                                 view(max_exp_avg_sq), TensorView()};
   return adamOne(ctx, parameter,
                  {lr, beta1, beta2, eps, weight_decay, true, amsgrad, false},

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // DIOPI's pooling functions.
-#include "kernels/compute/pooling/pool.h"
-
 #include <diopi/functions.h>
 
+#include "kernels/compute/pooling/pool.h"
 #include "kernels/diopi/tensor_args.h"
 
 namespace {
@@ -101,12 +100,14 @@ diopiError_t diopiAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                        divisor_override)));
 }
 
-diopiError_t diopiAvgPool2dBackward(
-    diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-    diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t /*input*/,
-    diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
-    bool /*ceil_mode*/, bool count_include_pad,
-    const int64_t* divisor_override) {
+diopiError_t diopiAvgPool2dBackward(diopiContextHandle_t ctx,
+                                    diopiTensorHandle_t grad_input,
+                                    diopiConstTensorHandle_t grad_output,
+                                    diopiConstTensorHandle_t /*input*/,
+                                    diopiSize_t kernel_size, diopiSize_t stride,
+                                    diopiSize_t padding, bool /*ceil_mode*/,
+                                    bool count_include_pad,
+                                    const int64_t* divisor_override) {
   return done(dipu::kernels::avgPool2dBackward(
       queueOf(ctx), view(grad_input), view(grad_output),
       averageArguments(kernel_size, stride, padding, count_include_pad,
@@ -124,9 +125,8 @@ diopiError_t diopiAdaptiveAvgPool2d(diopiContextHandle_t ctx,
 diopiError_t diopiAdaptiveAvgPool2dBackward(
     diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
     diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t /*input*/) {
-  return done(dipu::kernels::avgPool2dBackward(queueOf(ctx), view(grad_input),
-                                               view(grad_output),
-                                               adaptiveArguments()));
+  return done(dipu::kernels::avgPool2dBackward(
+      queueOf(ctx), view(grad_input), view(grad_output), adaptiveArguments()));
 }
 
 diopiError_t diopiAdaptiveMaxPool2d(diopiContextHandle_t ctx,
@@ -137,10 +137,11 @@ diopiError_t diopiAdaptiveMaxPool2d(diopiContextHandle_t ctx,
                                        view(input), adaptiveArguments()));
 }
 
-diopiError_t diopiAdaptiveMaxPool2dWithIndices(
-    diopiContextHandle_t ctx, diopiTensorHandle_t out,
-    diopiTensorHandle_t indices, diopiConstTensorHandle_t input,
-    diopiSize_t /*output_size*/) {
+diopiError_t diopiAdaptiveMaxPool2dWithIndices(diopiContextHandle_t ctx,
+                                               diopiTensorHandle_t out,
+                                               diopiTensorHandle_t indices,
+                                               diopiConstTensorHandle_t input,
+                                               diopiSize_t /*output_size*/) {
   return done(dipu::kernels::maxPool2d(queueOf(ctx), view(out), view(indices),
                                        view(input), adaptiveArguments()));
 }

@@ -98,8 +98,8 @@ diopiError_t diopiRandomInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
                             int64_t from, const int64_t* to,
                             diopiGeneratorHandle_t generator) {
   const auto start = static_cast<uint64_t>(from);
-  const uint64_t end = to == nullptr ? uint64_t{1} << 63
-                                     : static_cast<uint64_t>(*to);
+  const uint64_t end =
+      to == nullptr ? uint64_t{1} << 63 : static_cast<uint64_t>(*to);
   return draw(generator, [&](RandomSource* source) {
     return dipu::kernels::randomIntegers(queueOf(ctx), view(inout), from,
                                          end - start, source);

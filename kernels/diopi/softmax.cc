@@ -18,8 +18,8 @@ extern "C" {
 
 diopiError_t diopiSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                           diopiConstTensorHandle_t input, int64_t dim) {
-  return done(softmax(queueOf(ctx), SoftmaxKind::kPlain, view(out), view(input),
-                      dim));
+  return done(
+      softmax(queueOf(ctx), SoftmaxKind::kPlain, view(out), view(input), dim));
 }
 
 diopiError_t diopiSoftmaxBackward(diopiContextHandle_t ctx,

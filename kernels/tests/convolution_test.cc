@@ -99,8 +99,7 @@ TYPED_TEST(ConvolutionTest, Forward) {
   for (const Case& t : kCases) {
     for (bool last : {false, true}) {
       const auto x = image<T>(t.n, t.c, t.h, t.w, last, 1);
-      const auto w =
-          image<T>(t.k, t.c / t.arguments.groups, t.r, t.s, last, 2);
+      const auto w = image<T>(t.k, t.c / t.arguments.groups, t.r, t.s, last, 2);
       const auto b = randomTensor<T>({t.k}, 3);
       const auto y = image<T>(t.n, t.k, t.outHeight(), t.outWidth(), last, 4);
       ASSERT_EQ(convolution2d(queue, y.view(), x.view(), w.view(), b.view(),
@@ -134,10 +133,10 @@ TYPED_TEST(ConvolutionTest, Gradients) {
       const auto dx = image<T>(t.n, t.c, t.h, t.w, last, 4);
       const auto dw = image<T>(t.k, group_c, t.r, t.s, last, 5);
       const DeviceTensor<T> db({t.k}, T(NAN));
-      ASSERT_EQ(convolution2dBackward(queue, dx.view(), dw.view(), db.view(),
-                                      g.view(), x.view(), w.view(),
-                                      t.arguments),
-                Status::kOk);
+      ASSERT_EQ(
+          convolution2dBackward(queue, dx.view(), dw.view(), db.view(),
+                                g.view(), x.view(), w.view(), t.arguments),
+          Status::kOk);
       const auto in = x.read();
       const auto weight = w.read();
       const auto gradient = g.read();
@@ -169,9 +168,9 @@ TEST(ConvolutionEdgeTest, EmptyBatchHasZeroGradients) {
   const DeviceTensor<float> w({3, 2, 1, 1}, 1.0F);
   const DeviceTensor<float> y({0, 3, 4, 4}, 0.0F);
   const DeviceTensor<float> dw({3, 2, 1, 1}, NAN);
-  EXPECT_EQ(convolution2d(queue, y.view(), x.view(), w.view(), TensorView(),
-                          {}),
-            Status::kOk);
+  EXPECT_EQ(
+      convolution2d(queue, y.view(), x.view(), w.view(), TensorView(), {}),
+      Status::kOk);
   EXPECT_EQ(convolution2dBackward(queue, TensorView(), dw.view(), TensorView(),
                                   y.view(), x.view(), w.view(), {}),
             Status::kOk);
@@ -183,9 +182,9 @@ TEST(ConvolutionEdgeTest, RefusesWrongShapes) {
   const DeviceTensor<float> x({1, 2, 4, 4}, 0.0F);
   const DeviceTensor<float> w({3, 3, 1, 1}, 0.0F);
   const DeviceTensor<float> y({1, 3, 4, 4}, 0.0F);
-  EXPECT_EQ(convolution2d(queue, y.view(), x.view(), w.view(), TensorView(),
-                          {}),
-            Status::kInvalid);
+  EXPECT_EQ(
+      convolution2d(queue, y.view(), x.view(), w.view(), TensorView(), {}),
+      Status::kInvalid);
   ConvolutionArguments no_stride;
   no_stride.stride = {0, 1};
   const DeviceTensor<float> fits({3, 2, 1, 1}, 0.0F);

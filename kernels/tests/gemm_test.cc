@@ -48,10 +48,10 @@ struct Extents {
 };
 
 // Sizes around every block and tile boundary, small and large.
-const Extents kExtents[] = {
-    {1, 1, 1},    {1, 16, 8},    {5, 7, 3},      {6, 16, 256},  {7, 17, 257},
-    {64, 64, 64}, {145, 33, 12}, {33, 300, 100}, {150, 270, 520}, {512, 8, 64},
-    {1, 500, 70}, {500, 1, 70}};
+const Extents kExtents[] = {{1, 1, 1},     {1, 16, 8},     {5, 7, 3},
+                            {6, 16, 256},  {7, 17, 257},   {64, 64, 64},
+                            {145, 33, 12}, {33, 300, 100}, {150, 270, 520},
+                            {512, 8, 64},  {1, 500, 70},   {500, 1, 70}};
 
 template <typename T>
 class MatmulTest : public ::testing::Test {
@@ -222,8 +222,8 @@ TEST(MatmulTest, LinearFlattensLeadingDimensions) {
   const DeviceTensor<double> out({3, 7, 50}, 0.0);
   ASSERT_EQ(linear(queue, out.view(), input.view(), weight.view(), bias.view()),
             Status::kOk);
-  auto expected = product(input.read(), weight.transposed(0, 1).read(), 21, 50,
-                          40);
+  auto expected =
+      product(input.read(), weight.transposed(0, 1).read(), 21, 50, 40);
   for (std::size_t i = 0; i < expected.size(); ++i) {
     expected[i] += bias.read()[i % 50];
   }

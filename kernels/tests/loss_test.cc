@@ -33,16 +33,15 @@ double pairReference(PairLossKind kind, double x, double t, double p) {
   }
 }
 
-const PairLossKind kKinds[] = {
-    PairLossKind::kSquared, PairLossKind::kSmoothL1,
-    PairLossKind::kBinaryEntropy, PairLossKind::kBinaryEntropyLogits};
+const PairLossKind kKinds[] = {PairLossKind::kSquared, PairLossKind::kSmoothL1,
+                               PairLossKind::kBinaryEntropy,
+                               PairLossKind::kBinaryEntropyLogits};
 
 // Inputs and targets that every kind accepts: between 0 and 1.
 struct PairCase {
   DeviceTensor<double> x, t, w, p;
 
-  PairCase()
-      : x(positive(1)), t(positive(2)), w(positive(3)), p(positive(4)) {}
+  PairCase() : x(positive(1)), t(positive(2)), w(positive(3)), p(positive(4)) {}
 
   static DeviceTensor<double> positive(uint32_t seed) {
     auto values = testing::randomValues<double>(60, seed);
@@ -196,10 +195,10 @@ TEST(NllLossTest, TargetsOutOfRangeFailOnTheDevice) {
   const DeviceTensor<float> x({1, 3}, 0.0F);
   const DeviceTensor<int64_t> target({1}, int64_t{3});
   TestQueue queue;
-  ASSERT_EQ(nllLoss(queue, out.view(), TensorView(),
-                    {x.view(), target.view(), TensorView(), Reduction::kMean,
-                     -100}),
-            Status::kOk);
+  ASSERT_EQ(
+      nllLoss(queue, out.view(), TensorView(),
+              {x.view(), target.view(), TensorView(), Reduction::kMean, -100}),
+      Status::kOk);
   EXPECT_EQ(queue.wait(), SOFT_LAUNCH_FAILURE);
   soft_device_reset(0);
 }

@@ -147,17 +147,10 @@ TYPED_TEST(NormalizationTest, BatchNormTrainsInEveryLayout) {
     const DeviceTensor<float> running_var({kC}, 2.0F);
     const DeviceTensor<float> save_mean({kC}, NAN);
     const DeviceTensor<float> save_invstd({kC}, NAN);
-    BatchNormArguments a{y.view(),
-                         save_mean.view(),
-                         save_invstd.view(),
-                         x.view(),
-                         w.view(),
-                         b.view(),
-                         running_mean.view(),
-                         running_var.view(),
-                         true,
-                         0.25,
-                         1e-5};
+    BatchNormArguments a{
+        y.view(), save_mean.view(),    save_invstd.view(), x.view(), w.view(),
+        b.view(), running_mean.view(), running_var.view(), true,     0.25,
+        1e-5};
     ASSERT_EQ(batchNorm(queue, a), Status::kOk);
     const auto channel = [](int64_t i) { return i / (kH * kW) % kC; };
     const Normalization reference{channel, channel, kC};
@@ -246,15 +239,24 @@ struct BackwardCase {
     const Values in = x.read();
     const Values weight = w.read();
     const Values bias = b.read();
-    expectNear(dx.read(), derivative(in, g.read(), [&](const Values& v) {
-                 return reference.forward(v, weight, bias);
-               }), 1e-7);
-    expectNear(dw.read(), derivative(weight, g.read(), [&](const Values& v) {
-                 return reference.forward(in, v, bias);
-               }), 1e-7);
-    expectNear(db.read(), derivative(bias, g.read(), [&](const Values& v) {
-                 return reference.forward(in, weight, v);
-               }), 1e-7);
+    expectNear(dx.read(),
+               derivative(in, g.read(),
+                          [&](const Values& v) {
+                            return reference.forward(v, weight, bias);
+                          }),
+               1e-7);
+    expectNear(dw.read(),
+               derivative(weight, g.read(),
+                          [&](const Values& v) {
+                            return reference.forward(in, v, bias);
+                          }),
+               1e-7);
+    expectNear(db.read(),
+               derivative(bias, g.read(),
+                          [&](const Values& v) {
+                            return reference.forward(in, weight, v);
+                          }),
+               1e-7);
   }
 
   // Mean and reciprocal deviation of each group.
@@ -307,9 +309,9 @@ TEST(NormalizationBackwardTest, BatchNorm) {
   constexpr int64_t kN = 3, kC = 4, kS = 5;
   for (bool flat : {false, true}) {
     const int64_t pixels = flat ? 1 : kS;
-    const BackwardCase c(flat ? std::vector<int64_t>{kN, kC}
-                              : std::vector<int64_t>{kN, kC, kS},
-                         kC);
+    const BackwardCase c(
+        flat ? std::vector<int64_t>{kN, kC} : std::vector<int64_t>{kN, kC, kS},
+        kC);
     const auto channel = [pixels](int64_t i) { return i / pixels % kC; };
     const Normalization reference{channel, channel, kC};
     Values mean;

@@ -57,8 +57,9 @@ std::vector<double> adamReference(const Parameter& t, const AdamOptions& o) {
 TEST(AdamTest, EveryOption) {
   TestQueue queue;
   for (int bits = 0; bits < 8; ++bits) {
-    const AdamOptions options{0.01, 0.9,           0.99,          1e-8,
-                              0.1,  (bits & 1) > 0, (bits & 2) > 0, (bits & 4) > 0};
+    const AdamOptions options{0.01,           0.9,           0.99,
+                              1e-8,           0.1,           (bits & 1) > 0,
+                              (bits & 2) > 0, (bits & 4) > 0};
     const Parameter first({3, 4});
     const Parameter second({7});
     const auto expected_first = adamReference(first, options);

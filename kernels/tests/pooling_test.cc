@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/compute/pooling/pool.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "kernels/compute/pooling/pool.h"
 #include "kernels/tests/device_tensor.h"
 
 namespace dipu::kernels {
@@ -76,8 +75,9 @@ PoolArguments arguments(const Case& c) {
 template <typename T>
 DeviceTensor<T> image(int64_t h, int64_t w, bool last, uint32_t seed) {
   if (!last) return randomTensor<T>({kN, kC, h, w}, seed);
-  return randomTensor<T>({kN, h, w, kC}, seed).transposed(2, 3).transposed(1,
-                                                                           2);
+  return randomTensor<T>({kN, h, w, kC}, seed)
+      .transposed(2, 3)
+      .transposed(1, 2);
 }
 
 template <typename T>
@@ -92,11 +92,11 @@ TYPED_TEST(PoolingTest, MaximumAndItsPosition) {
     for (bool last : {false, true}) {
       const auto x = image<T>(c.in_height, c.in_width, last, 1);
       const auto y = image<T>(c.out_height, c.out_width, last, 2);
-      const DeviceTensor<int64_t> indices(
-          {kN, kC, c.out_height, c.out_width}, int64_t{-1});
-      ASSERT_EQ(maxPool2d(queue, y.view(), indices.view(), x.view(),
-                          arguments(c)),
-                Status::kOk);
+      const DeviceTensor<int64_t> indices({kN, kC, c.out_height, c.out_width},
+                                          int64_t{-1});
+      ASSERT_EQ(
+          maxPool2d(queue, y.view(), indices.view(), x.view(), arguments(c)),
+          Status::kOk);
       const auto in = x.read();
       const auto out = y.read();
       const auto where = indices.read();
@@ -150,9 +150,9 @@ TYPED_TEST(PoolingTest, AverageAndItsGradient) {
           const auto positions =
               window(c, p / c.out_width, p % c.out_width, &padded);
           const double divisor =
-              mode == 2 ? 5.0
-                        : double(mode == 0 ? padded
-                                           : int64_t(positions.size()));
+              mode == 2
+                  ? 5.0
+                  : double(mode == 0 ? padded : int64_t(positions.size()));
           double sum = 0;
           for (int64_t k : positions) {
             sum += testing::asDouble(in[i / pixels * plane + k]);

@@ -32,7 +32,8 @@ std::vector<double> reference(const std::vector<T>& x, const Split& s,
         return (o * s.length + k) * s.inner + i;
       };
       double sum = 0;
-      for (int64_t k = 0; k < s.length; ++k) sum += std::exp(asDouble(x[at(k)]));
+      for (int64_t k = 0; k < s.length; ++k)
+        sum += std::exp(asDouble(x[at(k)]));
       for (int64_t k = 0; k < s.length; ++k) {
         const double value = asDouble(x[at(k)]);
         y[at(k)] = log ? value - std::log(sum) : std::exp(value) / sum;
@@ -79,8 +80,7 @@ TYPED_TEST(SoftmaxTest, StridedViews) {
   using T = TypeParam;
   TestQueue queue;
   const auto x = randomTensor<T>({12, 9}, 1).transposed(0, 1).strided(1, 2);
-  const DeviceTensor<T> y =
-      DeviceTensor<T>({6, 9}, T(0.0F)).transposed(0, 1);
+  const DeviceTensor<T> y = DeviceTensor<T>({6, 9}, T(0.0F)).transposed(0, 1);
   ASSERT_EQ(softmax(queue, SoftmaxKind::kPlain, y.view(), x.view(), -1),
             Status::kOk);
   const auto expected = reference(x.read(), {9, 6, 1}, false);

@@ -31,10 +31,18 @@ Status shapeOf(const TensorView& image, const TensorView& weight,
   if (image.ndim != 4 || weight.ndim != 4 || result.ndim != 4) {
     return refuse("takes 4-D tensors, not", image.ndim);
   }
-  *shape = {image.sizes[0],  image.sizes[1],   image.sizes[2],
-            image.sizes[3],  weight.sizes[0],  result.sizes[2],
-            result.sizes[3], weight.sizes[2],  weight.sizes[3],
-            {},              {},               {},
+  *shape = {image.sizes[0],
+            image.sizes[1],
+            image.sizes[2],
+            image.sizes[3],
+            weight.sizes[0],
+            result.sizes[2],
+            result.sizes[3],
+            weight.sizes[2],
+            weight.sizes[3],
+            {},
+            {},
+            {},
             a.groups};
   for (int axis = 0; axis < 2; ++axis) {
     if (a.stride[axis] < 1) return refuse("stride", a.stride[axis]);
@@ -53,8 +61,7 @@ Status shapeOf(const TensorView& image, const TensorView& weight,
       weight.sizes[0] % a.groups != 0) {
     return refuse("cannot divide its channels into groups:", a.groups);
   }
-  if (result.sizes[0] != image.sizes[0] ||
-      result.sizes[1] != weight.sizes[0]) {
+  if (result.sizes[0] != image.sizes[0] || result.sizes[1] != weight.sizes[0]) {
     return refuse("gives a number of features:", weight.sizes[0]);
   }
   if (image.dtype != weight.dtype || image.dtype != result.dtype) {
@@ -91,8 +98,8 @@ Status enqueue(const Queue& queue, const Plan& plan, Pass pass,
                const Addresses& addresses) {
   return plan.primitive ? convolution::enqueuePrimitive(queue, pass, shape,
                                                         layouts, addresses)
-                        : convolution::enqueueProducts(
-                              queue, pass, shape, plan.compute, addresses);
+                        : convolution::enqueueProducts(queue, pass, shape,
+                                                       plan.compute, addresses);
 }
 
 Status forward(const Queue& queue, const Plan& plan, const Shape& shape,
@@ -116,9 +123,9 @@ struct Gradients {
   const TensorView& bias;
 };
 
-Status weightGradients(const Queue& queue, const Plan& plan,
-                       const Shape& shape, const Gradients& gradients,
-                       const DenseTensor& x, const DenseTensor& g) {
+Status weightGradients(const Queue& queue, const Plan& plan, const Shape& shape,
+                       const Gradients& gradients, const DenseTensor& x,
+                       const DenseTensor& g) {
   DenseTensor dw(queue, gradients.weight, plan.order(gradients.weight),
                  plan.compute);
   DenseTensor db(queue, gradients.bias, Order::kRowMajor, plan.compute);

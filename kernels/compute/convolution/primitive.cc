@@ -12,9 +12,9 @@ constexpr int64_t kAlignment = 64;
 constexpr auto kFloat = memory::data_type::f32;
 
 memory::desc imageDesc(const memory::dims& dims, bool channels_last) {
-  return memory::desc(dims, kFloat,
-                      channels_last ? memory::format_tag::nhwc
-                                    : memory::format_tag::nchw);
+  return memory::desc(
+      dims, kFloat,
+      channels_last ? memory::format_tag::nhwc : memory::format_tag::nchw);
 }
 
 memory::desc weightDesc(const Shape& s, bool channels_last) {
@@ -33,9 +33,9 @@ memory::desc weightDesc(const Shape& s, bool channels_last) {
   if (!channels_last) {
     return memory::desc(grouped, kFloat, memory::format_tag::goihw);
   }
-  return memory::desc(grouped, kFloat,
-                      {per_group * strides[0], strides[0], strides[1],
-                       strides[2], strides[3]});
+  return memory::desc(
+      grouped, kFloat,
+      {per_group * strides[0], strides[0], strides[1], strides[2], strides[3]});
 }
 
 memory::desc anyLayout(const memory::desc& given) {
@@ -188,7 +188,8 @@ void Primitive::run(const Addresses& addresses, void* scratch) const {
     used[i] = given[i];
     if (operand.reorder) {
       used[i] = memory(operand.used, cpuEngine(), base + operand.offset);
-      if (!operand.is_output) operand.reorder.execute(stream, given[i], used[i]);
+      if (!operand.is_output)
+        operand.reorder.execute(stream, given[i], used[i]);
     }
     arguments.emplace(operand.argument, used[i]);
   }
@@ -196,8 +197,8 @@ void Primitive::run(const Addresses& addresses, void* scratch) const {
     arguments.emplace(bias_argument_,
                       memory(bias_, cpuEngine(), addresses.bias));
   }
-  arguments.emplace(DNNL_ARG_SCRATCHPAD,
-                    memory(scratchpad_, cpuEngine(), base + scratchpad_offset_));
+  arguments.emplace(DNNL_ARG_SCRATCHPAD, memory(scratchpad_, cpuEngine(),
+                                                base + scratchpad_offset_));
   kernel_.execute(stream, arguments);
   for (int i = 0; i < kOperands; ++i) {
     const Operand& operand = operands_[i];

@@ -175,8 +175,7 @@ Status enqueuePrimitive(const Queue& queue, Pass pass, const Shape& shape,
     return fail(Status::kUnsupported, "oneDNN has no such convolution");
   }
   void* scratch = scratchAddress(queue, primitive->scratchBytes());
-  if (scratch != nullptr &&
-      queue.launch(Run{primitive, addresses, scratch})) {
+  if (scratch != nullptr && queue.launch(Run{primitive, addresses, scratch})) {
     return Status::kOk;
   }
   primitive->release();

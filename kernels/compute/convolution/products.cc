@@ -134,8 +134,8 @@ struct Products {
 template <typename T>
 Status enqueueTyped(const Queue& queue, Pass pass, const Shape& shape,
                     const Addresses& addresses) {
-  const int64_t elements = shape.channels / shape.groups *
-                           shape.kernelPixels() * shape.outPixels();
+  const int64_t elements =
+      shape.channels / shape.groups * shape.kernelPixels() * shape.outPixels();
   void* matrix =
       scratchAddress(queue, elements * static_cast<int64_t>(sizeof(T)));
   if (matrix == nullptr) return Status::kFailed;
@@ -178,10 +178,9 @@ Status enqueueProducts(const Queue& queue, Pass pass, const Shape& shape,
 
 Status enqueueBiasSum(const Queue& queue, const Shape& shape, DType dtype,
                       const Addresses& addresses) {
-  const bool sent =
-      dtype == DType::kFloat64
-          ? queue.launch(BiasSum<double>{shape, addresses})
-          : queue.launch(BiasSum<float>{shape, addresses});
+  const bool sent = dtype == DType::kFloat64
+                        ? queue.launch(BiasSum<double>{shape, addresses})
+                        : queue.launch(BiasSum<float>{shape, addresses});
   return sent ? Status::kOk : Status::kFailed;
 }
 

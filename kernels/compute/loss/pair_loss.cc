@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "kernels/compute/loss/pair_ops.h"
-#include "kernels/compute/sums.h"
 #include "kernels/compute/operands.h"
 #include "kernels/compute/parallel.h"
+#include "kernels/compute/sums.h"
 
 namespace dipu::kernels {
 namespace {
@@ -65,8 +65,8 @@ Status reduce(const Queue& queue, void* out, const void* from, int64_t count,
       for (int64_t b = begin; b < end; ++b) {
         const int64_t first = count * b / kBlocks;
         const int64_t last = count * (b + 1) / kBlocks;
-        partial[b] = sumTerms<C>(last - first,
-                                 [&](int64_t i) { return x[first + i]; });
+        partial[b] =
+            sumTerms<C>(last - first, [&](int64_t i) { return x[first + i]; });
       }
     });
     double total = 0;
@@ -80,8 +80,8 @@ template <typename C>
 Status forward(const Queue& queue, const TensorView& out,
                const PairLossArguments& a) {
   const DType compute = kDTypeOf<C>;
-  const PairLossState<C> state{static_cast<C>(a.beta), C(1),
-                               a.weight.defined(), a.pos_weight.defined()};
+  const PairLossState<C> state{static_cast<C>(a.beta), C(1), a.weight.defined(),
+                               a.pos_weight.defined()};
   const TensorView& weight = a.weight.defined() ? a.weight : a.target;
   const TensorView& pos = a.pos_weight.defined() ? a.pos_weight : a.target;
   const Kernel kernel = makeKernelOf(forwardLoop<C>(a.kind), compute, 5);

@@ -17,9 +17,9 @@ namespace dipu::kernels {
 enum class Reduction { kNone = 0, kMean = 1, kSum = 2 };
 
 enum class PairLossKind {
-  kSquared,              // (x - t)^2
-  kSmoothL1,             // (x - t)^2 / (2 beta) near 0, |x - t| - beta / 2 beyond
-  kBinaryEntropy,        // -t log(x) - (1 - t) log(1 - x), logarithms >= -100
+  kSquared,        // (x - t)^2
+  kSmoothL1,       // (x - t)^2 / (2 beta) near 0, |x - t| - beta / 2 beyond
+  kBinaryEntropy,  // -t log(x) - (1 - t) log(1 - x), logarithms >= -100
   kBinaryEntropyLogits,  // the same of sigmoid(x)
 };
 

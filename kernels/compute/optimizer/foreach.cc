@@ -79,18 +79,18 @@ struct UnscaleTask {
       using T = typename decltype(tag)::type;
       using C = ComputeType<T>;
       const C scale = static_cast<C>(*inverse_scale);
-      list.forEachPart(kCost, [&](const auto& entry, int64_t begin,
-                                  int64_t end) {
-        T* g = static_cast<T*>(entry.data[0]);
-        bool bad = false;
-        for (int64_t i = begin; i < end; ++i) {
-          const C value = static_cast<C>(g[i]);
-          // Zero times a value that is not finite is NaN.
-          bad |= value * C(0) != C(0);
-          g[i] = static_cast<T>(value * scale);
-        }
-        if (bad) found.store(true, std::memory_order_relaxed);
-      });
+      list.forEachPart(kCost,
+                       [&](const auto& entry, int64_t begin, int64_t end) {
+                         T* g = static_cast<T*>(entry.data[0]);
+                         bool bad = false;
+                         for (int64_t i = begin; i < end; ++i) {
+                           const C value = static_cast<C>(g[i]);
+                           // Zero times a value that is not finite is NaN.
+                           bad |= value * C(0) != C(0);
+                           g[i] = static_cast<T>(value * scale);
+                         }
+                         if (bad) found.store(true, std::memory_order_relaxed);
+                       });
     });
     if (found.load(std::memory_order_relaxed)) *found_inf = 1.0F;
   }
@@ -138,10 +138,9 @@ Status foreachScalar(const Queue& queue, ForeachOp op, const TensorView* outs,
   }
   const Scalar one{true, 1, 1.0};
   for (std::size_t i = 0; i < count; ++i) {
-    const Status status =
-        op == ForeachOp::kAdd
-            ? addScalar(queue, outs[i], inputs[i], other, one)
-            : mulScalar(queue, outs[i], inputs[i], other);
+    const Status status = op == ForeachOp::kAdd
+                              ? addScalar(queue, outs[i], inputs[i], other, one)
+                              : mulScalar(queue, outs[i], inputs[i], other);
     if (status != Status::kOk) return status;
   }
   return Status::kOk;
@@ -208,7 +207,9 @@ Status ampUpdateScale(const Queue& queue, const TensorView& scale,
   const UpdateScaleTask task{translateView<float>(queue, scale),
                              translateView<int32_t>(queue, growth_tracker),
                              translateView<const float>(queue, found_inf),
-                             growth_factor, backoff_factor, interval};
+                             growth_factor,
+                             backoff_factor,
+                             interval};
   if (task.scale == nullptr || task.tracker == nullptr ||
       task.found_inf == nullptr) {
     return Status::kFailed;

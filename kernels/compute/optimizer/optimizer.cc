@@ -86,18 +86,18 @@ struct AdamTask {
   void operator()(const ListView<kAdamOperands>& list) const {
     dispatchFloating(dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      list.forEachPart(kAdamCost, [this](const auto& entry, int64_t begin,
-                                         int64_t end) {
-        const double step =
-            fixed_step > 0 ? fixed_step
-                           : readStep(entry.data[kStep], step_dtype);
-        const AdamFactors<ComputeType<T>> factors(options, step);
-        if (options.amsgrad) {
-          adamPart<T, true>(factors, entry.data, begin, end);
-        } else {
-          adamPart<T, false>(factors, entry.data, begin, end);
-        }
-      });
+      list.forEachPart(
+          kAdamCost, [this](const auto& entry, int64_t begin, int64_t end) {
+            const double step = fixed_step > 0
+                                    ? fixed_step
+                                    : readStep(entry.data[kStep], step_dtype);
+            const AdamFactors<ComputeType<T>> factors(options, step);
+            if (options.amsgrad) {
+              adamPart<T, true>(factors, entry.data, begin, end);
+            } else {
+              adamPart<T, false>(factors, entry.data, begin, end);
+            }
+          });
     });
   }
 };
@@ -132,10 +132,10 @@ struct SgdTask {
   void operator()(const ListView<3>& list) const {
     dispatchFloating(static_cast<DType>(dtype), [&](auto tag) {
       using T = typename decltype(tag)::type;
-      list.forEachPart(kSgdCost, [this](const auto& entry, int64_t begin,
-                                        int64_t end) {
-        sgdPart<T>(options, entry.data, begin, end);
-      });
+      list.forEachPart(kSgdCost,
+                       [this](const auto& entry, int64_t begin, int64_t end) {
+                         sgdPart<T>(options, entry.data, begin, end);
+                       });
     });
   }
 };
@@ -143,8 +143,7 @@ struct SgdTask {
 }  // namespace
 
 Status adam(const Queue& queue, const AdamParameter* parameters,
-            std::size_t count, const AdamOptions& options,
-            int64_t fixed_step) {
+            std::size_t count, const AdamOptions& options, int64_t fixed_step) {
   if (count == 0) return Status::kOk;
   const DType dtype = parameters[0].parameter.dtype;
   if (!isFloating(dtype)) return unsupportedDType("adam", dtype);

@@ -40,7 +40,8 @@ void drawChunks(const Numbers& numbers, int64_t count, const Body& body) {
                   const int64_t begin = i * kDrawChunk;
                   const int64_t end = std::min(count, begin + kDrawChunk);
                   // A whole number of blocks: pairs may reach past the end.
-                  const int64_t wanted = ((end - begin) * PerElement + 3) / 4 * 4;
+                  const int64_t wanted =
+                      ((end - begin) * PerElement + 3) / 4 * 4;
                   philox::fillNumbers(
                       numbers.seed,
                       numbers.first + static_cast<uint64_t>(begin * PerElement),

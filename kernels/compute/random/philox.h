@@ -18,10 +18,10 @@ inline constexpr int kLanes = 8;
 // of block k.
 inline void computeBlocks(uint64_t seed, uint64_t first,
                           uint32_t (&words)[4][kLanes]) {
-  uint32_t(&a)[kLanes] = words[0];
-  uint32_t(&b)[kLanes] = words[1];
-  uint32_t(&c)[kLanes] = words[2];
-  uint32_t(&d)[kLanes] = words[3];
+  uint32_t (&a)[kLanes] = words[0];
+  uint32_t (&b)[kLanes] = words[1];
+  uint32_t (&c)[kLanes] = words[2];
+  uint32_t (&d)[kLanes] = words[3];
   for (int k = 0; k < kLanes; ++k) {
     const uint64_t counter = first + static_cast<uint64_t>(k);
     a[k] = static_cast<uint32_t>(counter);
