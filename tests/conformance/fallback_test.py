@@ -31,22 +31,30 @@ def test_counters_only_grow(device: str) -> None:
     assert torch_dipu.op_counters()["fallback.digamma.out"] == first + 1
 
 
-def test_batch_norm_statistics_are_updated(device: str) -> None:
+def test_batch_norm_statistics_are_updated(falls_back, device: str) -> None:
     """Trap: running statistics are written though the schema does not say so."""
-    with torch.no_grad():
-        x = torch.randn(8, 3, 4, 4, dtype=torch.float64)
-        mean = torch.zeros(3, dtype=torch.float64)
-        var = torch.ones(3, dtype=torch.float64)
-        there = mean.to(device), var.to(device)
-        _run_on_cpu("native_batch_norm", x, None, None, mean, var, True, 0.1, 1e-5)
-        torch.native_batch_norm(x.to(device), None, None, *there, True, 0.1, 1e-5)
-    assert torch.allclose(there[0].cpu(), mean)
-    assert torch.allclose(there[1].cpu(), var)
-    assert not torch.equal(mean, torch.zeros(3, dtype=torch.float64))
+    x = torch.randn(8, 3, 4, 4)
+    mean, var = torch.zeros(3), torch.ones(3)
+    there = mean.to(device), var.to(device)
+    torch.batch_norm_update_stats(x, mean, var, 0.1)
+    with falls_back("batch_norm_update_stats"):
+        torch.batch_norm_update_stats(x.to(device), *there, 0.1)
+    assert torch.equal(there[0].cpu(), mean)
+    assert torch.equal(there[1].cpu(), var)
+    assert not torch.equal(mean, torch.zeros(3))
 
 
-def _run_on_cpu(name: str, *args: object) -> object:
-    return getattr(torch, name)(*args)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_batch_norm_module_updates_its_statistics(
+    device: str, dtype: torch.dtype
+) -> None:
+    x = torch.randn(8, 3, 4, 4, dtype=dtype)
+    cpu = nn.BatchNorm2d(3, dtype=dtype)
+    there = nn.BatchNorm2d(3, dtype=dtype).to(device)
+    assert torch.allclose(there(x.to(device)).cpu(), cpu(x), atol=1e-5)
+    assert torch.allclose(there.running_mean.cpu(), cpu.running_mean, atol=1e-6)
+    assert torch.allclose(there.running_var.cpu(), cpu.running_var, atol=1e-5)
+    assert there.num_batches_tracked.item() == 1
 
 
 def test_instance_norm_statistics_are_updated(device: str) -> None:
@@ -194,6 +202,18 @@ def test_custom_operator_for_the_cpu_falls_back(falls_back, device: str) -> None
         y = torch.ops.dipu_conformance.twice(torch.ones(2, device=device))
     assert y.device.type == device
     assert y.cpu().tolist() == [2.0, 2.0]
+
+
+def test_a_result_that_is_a_view_aliases(device: str) -> None:
+    """Trap: the fallback of a view operator silently copies."""
+    library = torch.library.Library("dipu_conformance", "FRAGMENT")
+    library.define("second(Tensor(a) x) -> Tensor(a)")
+    library.impl("second", lambda x: x.t()[1], "CPU")
+    x = torch.zeros(2, 3, device=device)[:, 1:]
+    with torch.no_grad():
+        second = torch.ops.dipu_conformance.second(x)
+        second.fill_(1)
+    assert x.cpu().tolist() == [[0.0, 1.0], [0.0, 1.0]]
 
 
 def test_sparse_tensors_are_refused_clearly(device: str) -> None:
