@@ -82,9 +82,8 @@ class Device {
     void* data = nullptr;
     check(library_.vendor().memory->allocate(0, bytes, &data));
     check(library_.vendor().memory->set_async(data, 0, 0, bytes, stream_));
-    tensor = {data, sizes_, strides_, n * n, 2, diopi_dtype_float32,
-              0,    4,      0,        data,  0, bytes,
-              nullptr};
+    tensor = {data, sizes_, strides_, n * n, 2,      diopi_dtype_float32, 0, 4,
+              0,    data,   0,        bytes, nullptr};
   }
 
   Library library_;
@@ -116,10 +115,10 @@ void addCall(benchmark::State& state) {
     device.synchronize();
     state.SetIterationTime(elapsed.count());
   }
-  state.counters["ns_per_call"] = benchmark::Counter(
-      static_cast<double>(kCallsPerSample) * 1e-9,
-      benchmark::Counter::kIsIterationInvariantRate |
-          benchmark::Counter::kInvert);
+  state.counters["ns_per_call"] =
+      benchmark::Counter(static_cast<double>(kCallsPerSample) * 1e-9,
+                         benchmark::Counter::kIsIterationInvariantRate |
+                             benchmark::Counter::kInvert);
 }
 
 BENCHMARK(addCall)->Arg(8)->UseManualTime()->Repetitions(5);

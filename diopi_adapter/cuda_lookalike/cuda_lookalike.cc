@@ -75,9 +75,8 @@ void registerAll() {
               "device; set DIPU_MOCK_CUDA=0");
   static const c10::impl::DeviceGuardImplRegistrar registrar(
       c10::DeviceType::CUDA, new Guard);
-  auto* library = new torch::Library(torch::Library::IMPL, "_",
-                                     c10::DispatchKey::CUDA, __FILE__,
-                                     __LINE__);
+  auto* library = new torch::Library(
+      torch::Library::IMPL, "_", c10::DispatchKey::CUDA, __FILE__, __LINE__);
   library->fallback(torch::CppFunction::makeFromBoxedFunction<&redirect>());
   registerTo(c10::DispatchKey::PrivateUse1);
   registerTo(c10::DispatchKey::AutogradPrivateUse1);

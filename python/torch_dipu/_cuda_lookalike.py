@@ -75,9 +75,7 @@ def install() -> None:
 
     _C._enable_cuda_lookalike()
     _forward(torch.cuda, dipu, FORWARDED)
-    torch.cuda.default_generators = dipu.default_generators
-    for part in ("memory", "random"):
-        names = getattr(dipu, part).__all__
-        _forward(getattr(torch.cuda, part), getattr(dipu, part), tuple(names))
-    torch.cuda.amp.autocast = dipu.amp.autocast  # type: ignore[misc]
-    torch.cuda.amp.GradScaler = dipu.amp.GradScaler  # type: ignore[misc]
+    vars(torch.cuda)["default_generators"] = dipu.default_generators
+    _forward(torch.cuda.memory, dipu.memory, tuple(dipu.memory.__all__))
+    _forward(torch.cuda.random, dipu.random, tuple(dipu.random.__all__))
+    _forward(torch.cuda.amp, dipu.amp, ("autocast", "GradScaler"))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import torch
@@ -28,6 +27,5 @@ class autocast(torch.amp.autocast_mode.autocast):
 class GradScaler(torch.amp.GradScaler):
     """`torch.amp.GradScaler("dipu", ...)`."""
 
-    @functools.wraps(torch.amp.GradScaler.__init__)
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # type: ignore[misc]
         super().__init__("dipu", *args, **kwargs)
