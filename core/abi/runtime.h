@@ -82,7 +82,7 @@ enum {
 typedef struct dipu_pointer_info {
   size_t struct_size;
   dipu_memory_kind kind;
-  int32_t device;   /* DIPU_HOST unless kind is DIPU_MEMORY_DEVICE */
+  int32_t device; /* DIPU_HOST unless kind is DIPU_MEMORY_DEVICE */
   /* Start and length of the allocation that holds the pointer; NULL and 0 when
    * the SDK does not tell. */
   void* allocation;
