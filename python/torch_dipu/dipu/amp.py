@@ -27,5 +27,5 @@ class autocast(torch.amp.autocast_mode.autocast):
 class GradScaler(torch.amp.GradScaler):
     """`torch.amp.GradScaler("dipu", ...)`."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:  # type: ignore[misc]
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("dipu", *args, **kwargs)
