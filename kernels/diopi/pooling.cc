@@ -4,6 +4,7 @@
 #include <diopi/functions.h>
 
 #include "kernels/compute/pooling/pool.h"
+#include "kernels/compute/pooling/upsample.h"
 #include "kernels/diopi/tensor_args.h"
 
 namespace {
@@ -152,6 +153,23 @@ diopiError_t diopiAdaptiveMaxPool2dBackward(
     diopiConstTensorHandle_t indices) {
   return done(dipu::kernels::maxPool2dBackward(
       queueOf(ctx), view(grad_input), view(grad_output), view(indices)));
+}
+
+diopiError_t diopiUpsampleNearest(diopiContextHandle_t ctx,
+                                  diopiTensorHandle_t out,
+                                  diopiConstTensorHandle_t input,
+                                  diopiSize_t /*size*/) {
+  return done(
+      dipu::kernels::upsampleNearest(queueOf(ctx), view(out), view(input)));
+}
+
+diopiError_t diopiUpsampleNearestBackward(diopiContextHandle_t ctx,
+                                          diopiTensorHandle_t grad_input,
+                                          diopiConstTensorHandle_t grad_output,
+                                          diopiSize_t /*out_size*/,
+                                          diopiSize_t /*in_size*/) {
+  return done(dipu::kernels::upsampleNearestBackward(
+      queueOf(ctx), view(grad_input), view(grad_output)));
 }
 
 }  // extern "C"

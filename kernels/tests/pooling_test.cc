@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/compute/pooling/pool.h"
+#include "kernels/compute/pooling/upsample.h"
 #include "kernels/tests/device_tensor.h"
 
 namespace dipu::kernels {
@@ -188,6 +189,30 @@ TYPED_TEST(PoolingTest, MaximumGradientAddsUp) {
       const double expected = i % 12 == 5 ? 4.0 : i % 12 == 11 ? 2.0 : 0.0;
       ASSERT_EQ(testing::asDouble(actual[i]), expected);
     }
+  }
+}
+
+TYPED_TEST(PoolingTest, UpsampleRepeatsTheNearest) {
+  using T = TypeParam;
+  TestQueue queue;
+  const auto x = randomTensor<T>({2, 3, 2, 3}, 1);
+  const DeviceTensor<T> y({2, 3, 5, 6}, T(0.0F));
+  ASSERT_EQ(upsampleNearest(queue, y.view(), x.view()), Status::kOk);
+  const DeviceTensor<T> g({2, 3, 5, 6}, T(1.0F));
+  const DeviceTensor<T> dx({2, 3, 2, 3}, T(0.0F));
+  ASSERT_EQ(upsampleNearestBackward(queue, dx.view(), g.view()), Status::kOk);
+  const auto in = x.read();
+  const auto out = y.read();
+  std::vector<double> copies(in.size(), 0.0);
+  for (int64_t i = 0; i < static_cast<int64_t>(out.size()); ++i) {
+    const int64_t h = i % 30 / 6 * 2 / 5;
+    const int64_t from = i / 30 * 6 + h * 3 + i % 6 / 2;
+    ASSERT_EQ(testing::asDouble(out[i]), testing::asDouble(in[from]));
+    copies[from] += 1;
+  }
+  const auto gradient = dx.read();
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    ASSERT_EQ(testing::asDouble(gradient[i]), copies[i]);
   }
 }
 
