@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 #include "kernels/compute/parallel.h"
@@ -21,9 +22,18 @@ void runTasks(bool worthwhile, const Plan& plan, const Body& body) {
     const int64_t tasks = plan(team.size());
     const int64_t threads = std::min(tasks, team.size());
     if (threads > 1) {
-#pragma omp parallel for num_threads(static_cast<int>(threads)) \
-    schedule(dynamic, 1)
-      for (int64_t task = 0; task < tasks; ++task) body(task);
+      TeamFailure failure;
+      std::atomic<int64_t> next{0};
+#pragma omp parallel num_threads(static_cast<int>(threads))
+      {
+        const TeamMember member(&failure);
+        try {
+          for (int64_t task = next++; task < tasks; task = next++) body(task);
+        } catch (const std::exception& error) {
+          failTask(SOFT_LAUNCH_FAILURE, error.what());
+        }
+      }
+      failure.report();
     } else {
       for (int64_t task = 0; task < tasks; ++task) body(task);
     }
