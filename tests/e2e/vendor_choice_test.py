@@ -109,7 +109,9 @@ def test_broken_entry_point_does_not_hide_others(site):
 def autoload(site, code: str, **env: str) -> subprocess.CompletedProcess:
     info = site.path / "torch_dipu-0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torch_dipu\nVersion: 0\n")
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: torch_dipu\nVersion: 0\n"
+    )
     (info / "entry_points.txt").write_text(
         "[torch.backends]\ndipu = torch_dipu_autoload:autoload\n"
     )
