@@ -155,7 +155,18 @@ class OperatorWriter:
                     f"  if (!isReal({argument.name})) return noteRefusal("
                     f'"DIOPI has no complex numbers, as {argument.name} is");\n'
                 )
-        return text
+        return text + self._list_preconditions()
+
+    def _list_preconditions(self) -> str:
+        """DIOPI's functions over lists do not promote."""
+        lists = [a.name for a in self._used() if a.type == "Tensor[]"]
+        numbers = [a.name for a in self._used() if a.is_scalar]
+        return "".join(
+            f"  if (!fast::keepsTypes({name}, {number})) return noteRefusal("
+            f'"the number would change the type of {name}");\n'
+            for name in lists
+            for number in numbers
+        )
 
     def _device_tensors(self) -> str:
         op = self._op

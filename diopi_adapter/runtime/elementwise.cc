@@ -7,6 +7,7 @@
 #include <ATen/ops/_local_scalar_dense.h>
 #include <ATen/ops/fill.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "core/runtime/device.h"
@@ -69,7 +70,16 @@ bool fitsOutput(const at::Tensor& out, const at::Tensor& first,
 }
 
 bool keepsType(at::ScalarType type, const c10::Scalar& number) {
+  // Some operators refuse a bool; their meta functions know.
+  if (number.isBoolean()) return type == at::kBool;
   return category(number.type()) <= category(type);
+}
+
+bool keepsTypes(at::TensorList tensors, const c10::Scalar& number) {
+  return std::all_of(tensors.begin(), tensors.end(),
+                     [&](const at::Tensor& tensor) {
+                       return keepsType(tensor.scalar_type(), number);
+                     });
 }
 
 }  // namespace fast

@@ -158,6 +158,9 @@ inline bool keepsType(at::ScalarType type,
   return !number.has_value() || keepsType(type, *number);
 }
 
+// The same for every tensor of a list.
+bool keepsTypes(at::TensorList tensors, const c10::Scalar& number);
+
 }  // namespace fast
 
 // Whether `tensor` stands for a number: a real CPU tensor without dimensions,
