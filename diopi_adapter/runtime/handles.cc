@@ -9,7 +9,8 @@ void throwNotOnDevice(const at::Tensor& tensor) {
   TORCH_CHECK(false,
               "Expected all tensors to be on the same device, but found a "
               "tensor of sizes ",
-              tensor.sizes(), " on ", tensor.device(),
+              tensor.sizes(), " on ", tensor.device(), " in a call on ",
+              c10::Device(runtime::kDeviceType, runtime::currentDevice()),
               ". Move it with .to(), or make it a tensor without dimensions "
               "where a number is meant.");
 }

@@ -25,6 +25,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/runtime/device.h"
 #include "diopi_adapter/abi/diopi_host.h"
 #include "diopi_adapter/runtime/dtype.h"
 
@@ -58,12 +59,19 @@ inline void describe(const at::TensorBase& tensor, void* storage_data,
   handle.owner = const_cast<c10::TensorImpl*>(impl);
 }
 
+// Throws unless `tensor` is on the current device, which is that of the call's
+// context. Not every meta function compares the devices of its tensors.
 inline void checkOnDevice(const at::Tensor& tensor) {
-  if (__builtin_expect(!tensor.is_privateuseone(), 0)) throwNotOnDevice(tensor);
+  const c10::Device device = tensor.device();
+  if (__builtin_expect(device.type() != runtime::kDeviceType ||
+                           device.index() != runtime::currentDevice(),
+                       0)) {
+    throwNotOnDevice(tensor);
+  }
 }
 
 // A tensor that the operator reads. An undefined tensor or nullopt is NULL.
-// Throws when the tensor is not on the device.
+// Throws when the tensor is not on the device of the call.
 class In {
  public:
   explicit In(const at::Tensor& tensor) {
