@@ -42,10 +42,11 @@ typedef struct dipu_vendor {
   /* Version of the SDK it was built for; "" when that has no meaning. */
   const char* sdk_version;
 
-  /* Called once per process, before any table function, on the thread that
-   * first needs a device. Opens the SDK; a failure (no driver, no card) leaves
-   * the vendor loaded without devices and its text is shown to the user.
-   * `host` lives as long as the process. */
+  /* Called before any table function. Opens the SDK but creates no context on
+   * a device; a failure (no driver, no card) leaves the vendor loaded without
+   * devices and its text is shown to the user. May be called again, also from
+   * another thread and after a failure: once it has succeeded it does nothing
+   * more and succeeds. `host` lives as long as the process. */
   dipu_error* (*initialize)(const dipu_host_services* host);
 
   /* Required tables. */

@@ -13,7 +13,8 @@
 #include "core/runtime/vendor.h"
 #include "diopi_adapter/cuda_lookalike/cuda_lookalike.h"
 #include "diopi_adapter/fallback/counters.h"
-#include "diopi_adapter/load_operators.h"
+#include "diopi_adapter/load_vendor.h"
+#include "diopi_adapter/runtime/symbol_table.h"
 #include "python/csrc/probe.h"
 
 namespace py = pybind11;
@@ -47,8 +48,7 @@ py::dict probe(const std::string& path) {
 
 void loadVendor(const std::string& path, const std::string& runtime_library) {
   py::gil_scoped_release no_gil;
-  runtime::loadVendor(path);
-  adapter::loadOperators(runtime_library);
+  adapter::loadVendor(path, runtime_library);
 }
 
 py::dict vendorInfo() {

@@ -10,7 +10,7 @@ import dataclasses
 import os
 
 _TRUE = frozenset({"1", "true", "on", "yes"})
-_FALSE = frozenset({"0", "false", "off", "no", ""})
+_FALSE = frozenset({"0", "false", "off", "no"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,8 +30,8 @@ class EnvVar:
     doc: str
 
     def text(self) -> str:
-        """Value with surrounding blanks removed; the default when unset."""
-        return os.environ.get(self.name, self.default).strip()
+        """Value without surrounding blanks; the default when unset or empty."""
+        return os.environ.get(self.name, "").strip() or self.default
 
     def flag(self) -> bool:
         """Value of a "bool" variable.
@@ -83,8 +83,8 @@ AUTOGRAD_THREADS = EnvVar(
     "DIPU_AUTOGRAD_THREADS",
     "bool",
     "0",
-    "1 runs backward on autograd's own device threads; by default it runs on the "
-    "thread that calls it, which is faster.",
+    "1 runs backward on autograd's own device threads. By default the thread that "
+    "first uses the device runs its backward itself, which is faster.",
 )
 COUNT_NATIVE = EnvVar(
     "DIPU_COUNT_NATIVE",
