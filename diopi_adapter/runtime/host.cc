@@ -117,7 +117,8 @@ diopiError_t generatorSetSeedAndOffset(diopiGeneratorHandle_t handle,
   return guarded("diopiGeneratorSetSeedAndOffset", [&] {
     random::PhiloxGeneratorImpl& generator = generatorOf(handle);
     const std::lock_guard<std::mutex> lock(generator.mutex_);
-    generator.set_current_seed(seed);
+    generator.set_offset(offset);  // refuses a bad one before anything changes
+    generator.set_current_seed(seed);  // starts anew at offset 0
     generator.set_offset(offset);
     return diopiSuccess;
   });
