@@ -96,6 +96,8 @@ class DeviceHeap final : private FreeBlockObserver {
   // The functions below require lock_.
   Block* addSegment(BlockPool& pool, std::byte* ptr, std::size_t bytes,
                     std::size_t size);
+  // Forgets and deletes a block that is a whole segment.
+  void removeSegment(Block* block);
   void markInUse(Block* block, std::size_t requested);
   // Ends a free: no stream but the pool's uses the block any more.
   void giveBack(Block* block);

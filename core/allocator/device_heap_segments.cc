@@ -113,15 +113,23 @@ void DeviceHeap::releaseSegments(const std::vector<Block*>& segments) {
     throw;
   }
   for (Block* block : segments) {
-    runtime::memoryApi().deallocate(device_, block->ptr);
-    const Lock lock(lock_);
-    segments_.erase(block->ptr);
-    ++stats_.num_device_free;
-    decrease(stats_.segment, block->small, 1);
-    decrease(stats_.reserved_bytes, block->small, block->size);
-    if (isOversize(block->size)) stats_.oversize_segments.decrease(1);
-    delete block;
+    std::byte* const ptr = block->ptr;
+    {
+      // First: from deallocate on, another thread may get this address anew.
+      const Lock lock(lock_);
+      removeSegment(block);
+    }
+    runtime::memoryApi().deallocate(device_, ptr);
   }
+}
+
+void DeviceHeap::removeSegment(Block* block) {
+  segments_.erase(block->ptr);
+  ++stats_.num_device_free;
+  decrease(stats_.segment, block->small, 1);
+  decrease(stats_.reserved_bytes, block->small, block->size);
+  if (isOversize(block->size)) stats_.oversize_segments.decrease(1);
+  delete block;
 }
 
 void DeviceHeap::throwOutOfMemory(std::size_t bytes) {

@@ -145,6 +145,22 @@ TEST_F(AllocatorStreamTest, WrappedPointersAreFoundByAddress) {
   EXPECT_NO_THROW(deviceAllocator().recordStream(allocate(0, 0), side_));
 }
 
+// As another thread may, as soon as the vendor has the memory back.
+TEST_F(AllocatorStreamTest, ASegmentMayComeBackWhileItIsReleased) {
+  void* first = allocate(30 * kMiB, 0).get();
+  c10::DataPtr again;
+  testing::onNextDeallocate([&] { again = allocate(30 * kMiB, 0); });
+  deviceAllocator().emptyCache({0, 0});
+  ASSERT_EQ(again.get(), first);
+
+  StreamHold hold(side_);
+  const c10::DataPtr wrapped(again.get(), nullptr, &c10::detail::deleteNothing,
+                             again.device());
+  deviceAllocator().recordStream(wrapped, side_);
+  again.clear();
+  EXPECT_EQ(active(), 1) << "the heap lost the segment";
+}
+
 TEST_F(AllocatorStreamTest, OutOfMemoryWaitsForPendingBlocks) {
   testing::setCapacity(0, 48 * kMiB);
   StreamHold hold(side_);

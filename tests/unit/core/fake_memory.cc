@@ -25,16 +25,29 @@ dipu_error* allocate(int32_t device, size_t bytes, void** out_ptr) {
   if (usedBytes(device) + bytes > state().capacity[device]) {
     return makeError(DIPU_RESOURCE_EXHAUSTED, 2, "%zu bytes do not fit", bytes);
   }
-  // Large requests are never touched by tests; the system backs them lazily.
-  *out_ptr = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
+  if (state().recycled.second == bytes) {
+    *out_ptr = std::exchange(state().recycled, {}).first;
+  } else {
+    // Large requests are never touched by tests; the system backs them lazily.
+    *out_ptr = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
+  }
   state().memory[static_cast<char*>(*out_ptr)] = {device, bytes};
   return nullptr;
 }
 
 void deallocate(int32_t /*device*/, void* ptr) {
-  const auto lock = locked();
+  auto lock = locked();
   ++state().calls.deallocate;
-  state().memory.erase(static_cast<char*>(ptr));
+  const auto entry = state().memory.find(static_cast<char*>(ptr));
+  const std::size_t bytes = entry->second.second;
+  state().memory.erase(entry);
+  if (const auto action = std::exchange(state().on_deallocate, nullptr)) {
+    state().recycled = {ptr, bytes};
+    lock.unlock();
+    action();
+    lock.lock();
+    ptr = std::exchange(state().recycled, {}).first;
+  }
   std::free(ptr);
 }
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -28,6 +29,9 @@ struct FakeState {
   std::string initialize_failure;
   std::string work_failure;
   dipu_status_code allocate_failure = DIPU_OK;
+  std::function<void()> on_deallocate;
+  // What the next allocate of that many bytes hands out.
+  std::pair<void*, std::size_t> recycled{nullptr, 0};
   Calls calls;
 };
 

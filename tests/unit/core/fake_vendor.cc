@@ -275,6 +275,11 @@ void failNextAllocate(dipu_status_code code) {
   state().allocate_failure = code;
 }
 
+void onNextDeallocate(std::function<void()> action) {
+  const auto lock = locked();
+  state().on_deallocate = std::move(action);
+}
+
 void failEnqueuedWork(const std::string& text) {
   const auto lock = locked();
   state().work_failure = text;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 
 #include "core/abi/vendor_api.h"
@@ -31,6 +32,10 @@ void failInitialize(const std::string& text);
 
 // The next call of memory.allocate fails with `code`.
 void failNextAllocate(dipu_status_code code);
+
+// The next call of memory.deallocate runs `action` just before it returns.
+// Until then an allocate of as many bytes gets the same address.
+void onNextDeallocate(std::function<void()> action);
 
 // The next call that synchronises reports `text`, DIPU_INTERNAL, as it would
 // after an enqueued kernel failed.
