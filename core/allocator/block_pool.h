@@ -22,8 +22,11 @@
 //
 // One spin lock per device guards everything that belongs to it. Calls that may
 // block or enqueue (the vendor's allocate, deallocate, synchronise and record)
-// are made without the lock. Inside it only the lock of the event pool is
-// taken.
+// are made without the lock. Inside it the vendor is only asked whether events
+// have passed, which does not block: once per stream with pending blocks and
+// once per event that has passed, and only off the fast path. That keeps an
+// event, its block and their place in the queue together. Such an event then
+// goes back under the lock of the event pool.
 #pragma once
 
 #include <array>
