@@ -90,8 +90,9 @@ void initialize(State& s) {
       static_cast<c10::DeviceIndex>(std::min(count, kMaxDevices)));
   s.tables = {v.device, v.memory, v.stream, v.event};
   pthread_atfork(nullptr, nullptr, &onForkInChild);
-  s.phase.store(Phase::kReady);
+  // In this order: who sees kReady goes on to use the tables.
   detail::g_tables.store(&s.tables, std::memory_order_release);
+  s.phase.store(Phase::kReady);
 }
 
 // Makes `library` the vendor of the process.
@@ -117,7 +118,10 @@ std::atomic<const Tables*> g_tables{nullptr};
 
 const Tables& initializedTables() {
   ensureInitialized();
-  return *g_tables.load(std::memory_order_acquire);
+  const Tables* tables = g_tables.load(std::memory_order_acquire);
+  // Null after all when another thread has ended the use of devices since.
+  TORCH_CHECK(tables != nullptr, initializationError());
+  return *tables;
 }
 
 c10::DeviceIndex countedDevices() noexcept {
