@@ -28,6 +28,13 @@ uint64_t drawSeed(const std::optional<at::Generator>& generator,
   return mix(seed ^ mix(offset));
 }
 
+// Held by the scopes of one thread, which may be nested, at a time. Never
+// destroyed: threads may outlive static objects.
+std::recursive_mutex& scopeMutex() {
+  static auto* const mutex = new std::recursive_mutex;
+  return *mutex;
+}
+
 }  // namespace
 
 at::Generator cpuGeneratorFor(const std::optional<at::Generator>& generator,
@@ -35,7 +42,8 @@ at::Generator cpuGeneratorFor(const std::optional<at::Generator>& generator,
   return at::detail::createCPUGenerator(drawSeed(generator, device));
 }
 
-DefaultGeneratorScope::DefaultGeneratorScope(c10::DeviceIndex device) {
+DefaultGeneratorScope::DefaultGeneratorScope(c10::DeviceIndex device)
+    : turn_(scopeMutex()) {
   const uint64_t seed = drawSeed(std::nullopt, device);
   at::Generator cpu = at::detail::getDefaultCPUGenerator();
   const std::lock_guard<std::mutex> lock(cpu.mutex());

@@ -6,6 +6,7 @@
 #include <ATen/core/Generator.h>
 #include <c10/core/Device.h>
 
+#include <mutex>
 #include <optional>
 
 namespace dipu::fallback {
@@ -19,7 +20,9 @@ at::Generator cpuGeneratorFor(const std::optional<at::Generator>& generator,
 
 // For operators that draw from the CPU's default generator without having an
 // argument for it: lets that generator stand for the one of `device` in this
-// scope, and gives it its own state back at the end.
+// scope, and gives it its own state back at the end. Scopes of several threads
+// take turns: the constructor blocks until no other thread is in one. To be
+// destroyed by the thread that made it.
 class DefaultGeneratorScope {
  public:
   explicit DefaultGeneratorScope(c10::DeviceIndex device);
@@ -28,6 +31,7 @@ class DefaultGeneratorScope {
   DefaultGeneratorScope& operator=(const DefaultGeneratorScope&) = delete;
 
  private:
+  std::unique_lock<std::recursive_mutex> turn_;
   at::Generator saved_;  // a copy of the CPU's default generator
 };
 

@@ -8,6 +8,7 @@ where one becomes native, choose another.
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -243,3 +244,18 @@ def test_it_can_be_forbidden(fallback_mode, device: str) -> None:
         torch.lgamma(x)
     fallback_mode("silent")
     torch.lgamma(x)
+
+
+def test_draws_of_several_threads_leave_the_cpu_generator_alone(device: str) -> None:
+    """Each of them lends the CPU's default generator the device's state."""
+    x = torch.zeros(1000, device=device)
+    seeded = torch.Tag.nondeterministic_seeded
+    with torch.library._scoped_library("dipu_fallback_test", "FRAGMENT") as library:
+        library.define("draw(Tensor x) -> Tensor", tags=(seeded,))
+        library.impl("draw", torch.rand_like, "CPU")
+        state = torch.get_rng_state()
+        with ThreadPoolExecutor(4) as pool:
+            draw = torch.ops.dipu_fallback_test.draw
+            drawn = list(pool.map(lambda _: draw(x).cpu(), range(400)))
+    assert torch.equal(torch.get_rng_state(), state)
+    assert len({y[0].item() for y in drawn}) > 390
