@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "softdevice/stream.h"
 
+#include <cxxabi.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -185,6 +186,11 @@ void soft_stream::runTask(Slot* slot) {
     slot->task(slot->heap == nullptr ? slot->payload : slot->heap);
   } catch (const std::exception& error) {
     soft_task_fail(SOFT_LAUNCH_FAILURE, error.what());
+  } catch (const abi::__forced_unwind&) {
+    throw;  // the thread is being cancelled, which must not be stopped
+  } catch (...) {
+    soft_task_fail(SOFT_LAUNCH_FAILURE,
+                   "a task threw something that is not a std::exception");
   }
   std::free(slot->heap);
 }

@@ -100,6 +100,13 @@ TEST_F(ErrorTest, AnExceptionInATaskFailsTheDevice) {
   EXPECT_EQ(stickyText(stream, SOFT_LAUNCH_FAILURE), "out of ideas");
 }
 
+TEST_F(ErrorTest, SoDoesAnythingElseThatATaskThrows) {
+  soft_stream* stream = makeStream(0);
+  ASSERT_OK(launch(stream, [] { throw 1; }));
+  EXPECT_NE(stickyText(stream, SOFT_LAUNCH_FAILURE).find("threw"),
+            std::string::npos);
+}
+
 TEST_F(ErrorTest, MessagesBelongToTheirThread) {
   EXPECT_SOFT(SOFT_INVALID_DEVICE, soft_device_synchronize(5));
   const std::string mine = soft_last_message();
