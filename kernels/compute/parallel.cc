@@ -2,6 +2,7 @@
 #include "kernels/compute/parallel.h"
 
 #include <cstdio>
+#include <exception>
 
 namespace dipu::kernels {
 namespace {
@@ -15,6 +16,17 @@ void failTask(soft_status status, const char* message) {
     team_failure->set(status, message);
   } else {
     soft_task_fail(status, message);
+  }
+}
+
+void failTaskByException() {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    failTask(SOFT_LAUNCH_FAILURE, error.what());
+  } catch (...) {
+    failTask(SOFT_LAUNCH_FAILURE,
+             "a kernel threw something that is not a std::exception");
   }
 }
 

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <exception>
 
 #include "softdevice/softdevice.h"
 
@@ -57,6 +56,10 @@ inline bool insideTeam() {
 // Makes the device's error sticky. To be called by work that runs, from any
 // thread of its team: soft_task_fail itself knows only the stream's worker.
 void failTask(soft_status status, const char* message);
+
+// The same with the text of the exception that is being handled. To be called
+// in a catch clause.
+void failTaskByException();
 
 // The first failure among the threads of a team. The worker passes it on when
 // all of them are done.
@@ -109,8 +112,8 @@ void parallelPieces(int64_t total, int64_t grain, const Body& body) {
             const int64_t end = std::min(total, begin + length);
             if (begin < end) body(begin, end, i);
           }
-        } catch (const std::exception& error) {
-          failTask(SOFT_LAUNCH_FAILURE, error.what());
+        } catch (...) {
+          failTaskByException();
         }
       }
       failure.report();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 
@@ -133,22 +134,23 @@ int32_t teamThreads(soft_stream* stream) {
   return status == SOFT_OK && info.worker_threads > 0 ? info.worker_threads : 1;
 }
 
+struct Releaser {
+  void operator()(Primitive* primitive) const { primitive->release(); }
+};
+
+// What it throws becomes a failure of the task.
 struct Run {
   Primitive* primitive;
   Addresses addresses;
   void* scratch;
 
   void operator()() const {
+    const std::unique_ptr<Primitive, Releaser> acquired(primitive);
     const Team team;
 #ifdef _OPENMP
     omp_set_num_threads(static_cast<int>(team.size()));
 #endif
-    try {
-      primitive->run(addresses, scratch);
-    } catch (const dnnl::error& error) {
-      soft_task_fail(SOFT_LAUNCH_FAILURE, error.what());
-    }
-    primitive->release();
+    primitive->run(addresses, scratch);
   }
 };
 

@@ -29,8 +29,8 @@ void runTasks(bool worthwhile, const Plan& plan, const Body& body) {
         const TeamMember member(&failure);
         try {
           for (int64_t task = next++; task < tasks; task = next++) body(task);
-        } catch (const std::exception& error) {
-          failTask(SOFT_LAUNCH_FAILURE, error.what());
+        } catch (...) {
+          failTaskByException();
         }
       }
       failure.report();
