@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import pytest
 import torch
@@ -65,7 +67,7 @@ def test_pinned_memory() -> None:
     assert torch.equal(x, torch.arange(4.0))
 
 
-def test_pinned_copies_are_asynchronous_and_right(device: str) -> None:
+def test_pinned_copies_arrive(device: str) -> None:
     for step in range(10):
         source = torch.full((1 << 16,), float(step)).pin_memory()
         there = source.to(device, non_blocking=True)
@@ -73,6 +75,27 @@ def test_pinned_copies_are_asynchronous_and_right(device: str) -> None:
         target.copy_(there, non_blocking=True)
         torch.accelerator.synchronize()
         assert torch.equal(target, source)
+
+
+def test_pinned_copies_do_not_block(
+    device: str, no_fallback: Callable[..., AbstractContextManager[None]]
+) -> None:
+    """Both copies return while the work ahead of them still runs."""
+    source = torch.ones(1 << 10).pin_memory()
+    target = torch.zeros(1 << 10).pin_memory()
+    there = torch.zeros(1 << 10, device=device)
+    factor = torch.ones(1024, 1024, device=device)
+    product = torch.mm(factor, factor)
+    torch.accelerator.synchronize()
+    with no_fallback():
+        for _ in range(20):
+            torch.mm(factor, factor, out=product)
+        there.copy_(source, non_blocking=True)
+        target.copy_(there, non_blocking=True)
+        event = torch.accelerator.current_stream().record_event()
+        assert not event.query()
+    event.synchronize()
+    assert torch.equal(target, source)
 
 
 def test_pinned_memory_is_not_reused_during_a_copy(device: str) -> None:
