@@ -18,6 +18,7 @@ void registerRandom(torch::Library& library);
 void registerSampling(torch::Library& library);
 void registerConvolution(torch::Library& library);
 void registerOptimizers(torch::Library& library);
+void registerRecurrent(torch::Library& library);
 void registerComposite(torch::Library& library);
 
 }  // namespace dipu::aten

@@ -30,6 +30,7 @@ void registerOperators(Library& library) {
   registerSampling(library);
   registerConvolution(library);
   registerOptimizers(library);
+  registerRecurrent(library);
   registerComposite(library);
 }
 
