@@ -13,6 +13,14 @@
 #include "core/runtime/device.h"
 
 namespace dipu::adapter {
+
+void throwNoOperandOnDevice() {
+  TORCH_CHECK(
+      false,
+      "Expected all tensors to be on the same device, but only an index "
+      "or a list element is on the device. Move the tensors with .to().");
+}
+
 namespace {
 
 // Order in which torch promotes: bool, integers, floating, complex.

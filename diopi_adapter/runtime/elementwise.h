@@ -39,26 +39,29 @@ inline const at::Tensor* ifOnDevice(const std::optional<at::Tensor>& tensor) {
 }
 }  // namespace detail
 
-// Index of the first device tensor's device. Throws when there is none, which
-// the dispatcher rules out.
+// Throws: only an argument that is no operand, such as an index, is on the
+// device.
+[[noreturn]] void throwNoOperandOnDevice();
+
+// Index of the first device tensor's device. Throws when there is none.
 template <typename... Tensors>
 c10::DeviceIndex deviceOf(const Tensors&... tensors) {
   const at::Tensor* found = nullptr;
   ((found = found != nullptr ? found : detail::ifOnDevice(tensors)), ...);
-  TORCH_INTERNAL_ASSERT(found != nullptr, "no operand is on the device");
+  if (__builtin_expect(found == nullptr, 0)) throwNoOperandOnDevice();
   return found->get_device();
 }
 inline c10::DeviceIndex deviceOf(at::TensorList tensors) {
   for (const at::Tensor& tensor : tensors) {
     if (tensor.is_privateuseone()) return tensor.get_device();
   }
-  TORCH_INTERNAL_ASSERT(false, "no operand is on the device");
+  throwNoOperandOnDevice();
 }
 inline c10::DeviceIndex deviceOf(const at::ITensorListRef& tensors) {
   for (const at::Tensor& tensor : tensors) {
     if (tensor.is_privateuseone()) return tensor.get_device();
   }
-  TORCH_INTERNAL_ASSERT(false, "no operand is on the device");
+  throwNoOperandOnDevice();
 }
 
 // `tensor` broadcast to `sizes`, which it must allow. What expand() does,

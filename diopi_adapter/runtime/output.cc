@@ -38,6 +38,11 @@ namespace detail {
 
 at::Tensor makeOutput(c10::IntArrayRef sizes, c10::IntArrayRef strides,
                       const at::TensorOptions& options) {
+  // A meta function may take the options from an operand on the host.
+  TORCH_CHECK(
+      options.device().is_privateuseone(),
+      "Expected all tensors to be on the same device, but found one on ",
+      options.device(), " beside one on the device. Move it with .to().");
   const at::ScalarType dtype = c10::typeMetaToScalarType(options.dtype());
   const c10::DeviceIndex device = options.device().index();
   if (!strides.empty()) {
