@@ -101,15 +101,9 @@ py::object defaultGenerator(int device) {
 }
 
 // Makes PyTorch call torch.dipu._lazy_init() before Python's first use of the
-// device, and notice a fork after it.
-void installForkHandler() {
+// device.
+void requireInitialization() {
   torch::utils::set_requires_device_init(runtime::kDeviceType, true);
-  torch::utils::register_fork_handler_for_device_init(runtime::kDeviceType);
-}
-
-bool isInBadFork() {
-  return torch::utils::is_device_in_bad_fork(runtime::kDeviceType) ||
-         runtime::inBadFork();
 }
 
 void bindDevices(py::module_& m) {
@@ -158,8 +152,8 @@ void bindVendor(py::module_& m) {
     runtime::shutdown();
   });
   m.def("_is_initialized", &runtime::isInitialized);
-  m.def("_is_in_bad_fork", &isInBadFork);
-  m.def("_install_fork_handler", &installForkHandler);
+  m.def("_is_in_bad_fork", &runtime::inBadFork);
+  m.def("_require_initialization", &requireInitialization);
 }
 
 void bindOperators(py::module_& m) {

@@ -4,12 +4,15 @@
 Tensors: C++ registers kernels for the CUDA dispatch key that turn the device of
 factories and copies into ours, so `.cuda()`, `.to("cuda")` and
 `torch.zeros(..., device="cuda")` need no patch and other devices pay nothing.
-Functions: the names below of `torch.cuda` forward to `torch.dipu`. Nothing else
-is touched: `torch.device` and the tensor classes stay what they are.
+Functions: the names below of `torch.cuda` forward to `torch.dipu`. Three places
+of PyTorch test for the word "cuda" before they dispatch and are told ours there:
+`Tensor.cuda(index)`, `torch.autocast("cuda")` and `torch.load(map_location=...)`.
+`torch.device` and all classes stay what they are.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -69,11 +72,60 @@ def _forward(target: Any, source: Any, names: tuple[str, ...]) -> None:
             setattr(target, name, getattr(source, name))
 
 
+def _ours(device: Any) -> torch.device:
+    """The device of ours that a CUDA device, an index or None stands for."""
+    if device is None or isinstance(device, int):
+        return torch.device("dipu") if device is None else torch.device("dipu", device)
+    parsed = torch.device(device)
+    if parsed.type != "cuda":
+        raise RuntimeError(f"Invalid device, must be cuda device, not {parsed}")
+    return (
+        torch.device("dipu", parsed.index) if parsed.index is not None else _ours(None)
+    )
+
+
+def _tensor_cuda(
+    self: torch.Tensor,
+    device: Any = None,
+    non_blocking: bool = False,
+    memory_format: torch.memory_format = torch.preserve_format,
+) -> torch.Tensor:
+    """`Tensor.cuda`: a copy on the device, or the tensor itself if it is there."""
+    return self.to(
+        _ours(device), non_blocking=non_blocking, memory_format=memory_format
+    )
+
+
+def _accept_autocast() -> None:
+    """Makes `torch.autocast("cuda")` cast on our device."""
+    original = torch.amp.autocast_mode.autocast.__init__
+
+    @functools.wraps(original)
+    def init(self: Any, device_type: str, *args: Any, **kwargs: Any) -> None:
+        ours = "dipu" if device_type == "cuda" else device_type
+        original(self, ours, *args, **kwargs)
+
+    vars_of_class: Any = torch.amp.autocast_mode.autocast
+    vars_of_class.__init__ = init
+
+
+def _load_storage(storage: Any, location: str) -> Any:
+    """Restores a storage that is to be loaded to a CUDA device."""
+    if not location.startswith("cuda"):
+        return None
+    ours = location.replace("cuda", "dipu", 1)
+    return torch.serialization.default_restore_location(storage, ours)
+
+
 def install() -> None:
     """Makes the look-alike effective for the rest of the process."""
     from torch_dipu import dipu
 
     _C._enable_cuda_lookalike()
+    vars_of_class: Any = torch.Tensor
+    vars_of_class.cuda = _tensor_cuda
+    _accept_autocast()
+    torch.serialization.register_package(15, lambda storage: None, _load_storage)
     _forward(torch.cuda, dipu, FORWARDED)
     vars(torch.cuda)["default_generators"] = dipu.default_generators
     _forward(torch.cuda.memory, dipu.memory, tuple(dipu.memory.__all__))

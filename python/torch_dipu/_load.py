@@ -25,7 +25,7 @@ def _name_device() -> None:
     torch.utils.rename_privateuse1_backend(DEVICE_NAME)
     torch._register_device_module(DEVICE_NAME, dipu)
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
-    _C._install_fork_handler()
+    _C._require_initialization()
 
 
 def _load_vendor() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+import torch.utils.checkpoint
 
 
 def test_state_is_sixteen_bytes(device: str) -> None:
@@ -210,3 +211,13 @@ def test_dropout_is_native(native, device: str) -> None:
 def test_randperm_is_native(native, device: str) -> None:
     with native("randperm.generator_out"):
         torch.randperm(16, device=device)
+
+
+@pytest.mark.parametrize("use_reentrant", [False, True])
+def test_checkpoint_draws_the_same_mask_again(device, use_reentrant):
+    x = torch.ones(1000, device=device, requires_grad=True)
+    y = torch.utils.checkpoint.checkpoint(
+        lambda t: torch.nn.functional.dropout(t, 0.5), x, use_reentrant=use_reentrant
+    )
+    y.sum().backward()
+    assert torch.equal(y.detach().cpu(), x.grad.cpu())

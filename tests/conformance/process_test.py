@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import subprocess
+import sys
 from multiprocessing.connection import Connection
 
 import torch
@@ -36,6 +38,17 @@ def test_forked_child_is_told_to_spawn(device: str) -> None:
     assert isinstance(text, str)
     assert "fork" in text
     assert torch.ones(3, device=device).sum().item() == 3
+
+
+def test_child_forked_before_first_use_uses_the_device(device: str) -> None:
+    code = f"""
+import os, torch, torch_dipu
+pid = os.fork()
+if pid == 0:
+    os._exit(0 if torch.ones(2, device={device!r}).sum().item() == 2 else 1)
+os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
 def test_spawned_child_uses_the_device(device: str) -> None:

@@ -41,6 +41,30 @@ def test_to_cuda_of_a_device_tensor_is_the_tensor():
     assert x.to("cuda") is x
 
 
+def test_index_as_device():
+    assert torch.ones(2).cuda(1).device == torch.device("dipu", 1)
+    assert torch.nn.Linear(2, 2).cuda(0).weight.device.index == 0
+    with pytest.raises(RuntimeError, match="must be cuda device"):
+        torch.ones(2).cuda("cpu")
+
+
+@pytest.mark.parametrize("autocast", [torch.autocast, torch.amp.autocast])
+def test_autocast_cuda_casts(autocast):
+    a = torch.ones(2, 2).cuda()
+    with autocast("cuda"):
+        assert (a @ a).dtype == torch.float16
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
+
+
+def test_map_location_cuda():
+    buffer = io.BytesIO()
+    torch.save(torch.ones(2), buffer)
+    for location in ("cuda", "cuda:1", torch.device("cuda:1")):
+        buffer.seek(0)
+        assert torch.load(buffer, map_location=location).device.type == "dipu"
+
+
 def test_module_cuda_keeps_parameters():
     model = torch.nn.Linear(2, 2)
     parameter = model.weight

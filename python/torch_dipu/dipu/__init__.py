@@ -137,6 +137,13 @@ def is_initialized() -> bool:
     return bool(_C._is_initialized()) and not _is_in_bad_fork()
 
 
+def __getattr__(name: str) -> Any:
+    # Checkpointing saves the random state of a device that is "_initialized".
+    if name == "_initialized":
+        return is_initialized()
+    raise AttributeError(f"module 'torch.dipu' has no attribute {name!r}")
+
+
 def _is_in_bad_fork() -> bool:
     return bool(_C._is_in_bad_fork())
 
