@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Environment variables do what docs/env_vars.md says."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+# Prints whether backward of a device function ran on the calling thread.
+BACKWARD_THREAD = """
+import threading, torch, torch_dipu
+
+class Probe(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x + 1
+
+    @staticmethod
+    def backward(ctx, grad):
+        print(threading.get_ident() == threading.main_thread().ident)
+        return grad
+
+x = torch.ones(2, device="dipu", requires_grad=True)
+Probe.apply(x).sum().backward()
+"""
+
+COUNT = """
+import torch, torch_dipu
+torch.ones(2, device="dipu") + 1
+print(torch_dipu.op_counters().get("native.add.Tensor", 0))
+"""
+
+# An operator without a device kernel.
+FALL_BACK = """
+import torch, torch_dipu
+x = torch.arange(4.0, device="dipu")
+for _ in range(2):
+    torch.cumprod(x, 0)
+print(torch_dipu.op_counters()["fallback.cumprod.out"])
+"""
+
+
+def run(code: str, **env: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env=dict(os.environ, **env),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize(("value", "same"), [("", True), ("0", True), ("1", False)])
+def test_autograd_threads(value, same):
+    done = run(BACKWARD_THREAD, DIPU_AUTOGRAD_THREADS=value)
+    assert done.stdout.strip() == str(same), done.stderr
+
+
+@pytest.mark.parametrize(("value", "count"), [("0", "0"), ("1", "1")])
+def test_count_native(value, count):
+    done = run(COUNT, DIPU_COUNT_NATIVE=value)
+    assert done.stdout.strip() == count, done.stderr
+
+
+def test_fallback_warns_once_by_default():
+    done = run(FALL_BACK)
+    assert done.stdout.strip() == "2", done.stderr
+    assert done.stderr.count("runs on the CPU") == 1
+
+
+def test_fallback_silent():
+    done = run(FALL_BACK, DIPU_FALLBACK="silent")
+    assert done.stdout.strip() == "2", done.stderr
+    assert "runs on the CPU" not in done.stderr
+
+
+def test_fallback_error():
+    done = run(FALL_BACK, DIPU_FALLBACK="error")
+    assert done.returncode != 0
+    assert "cumprod" in done.stderr and "NotImplementedError" in done.stderr
+
+
+def test_a_wrong_value_is_named():
+    done = run("import torch_dipu", DIPU_FALLBACK="loud")
+    assert done.returncode != 0
+    assert "DIPU_FALLBACK='loud': use one of" in done.stderr
