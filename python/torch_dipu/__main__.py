@@ -45,10 +45,11 @@ def _print_vendors(console, table_class) -> None:  # type: ignore[no-untyped-def
             candidate.path or "-",
         )
         if probe.error:
-            problems.append(f"{name}: {probe.error}")
+            what = "no device" if info else "does not load"
+            problems.append(f"{what}: {name}: {probe.error}")
     console.print(table)
     for problem in problems:
-        console.print(f"does not load: {problem}", markup=False)
+        console.print(problem, markup=False)
 
 
 def _print_devices(console, table_class) -> None:  # type: ignore[no-untyped-def]
