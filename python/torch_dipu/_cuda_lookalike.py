@@ -105,8 +105,8 @@ def _accept_autocast() -> None:
         ours = "dipu" if device_type == "cuda" else device_type
         original(self, ours, *args, **kwargs)
 
-    vars_of_class: Any = torch.amp.autocast_mode.autocast
-    vars_of_class.__init__ = init
+    autocast_class: Any = torch.amp.autocast_mode.autocast
+    autocast_class.__init__ = init
 
 
 def _load_storage(storage: Any, location: str) -> Any:
@@ -122,8 +122,12 @@ def install() -> None:
     from torch_dipu import dipu
 
     _C._enable_cuda_lookalike()
-    vars_of_class: Any = torch.Tensor
-    vars_of_class.cuda = _tensor_cuda
+    tensor_class: Any = torch.Tensor
+    tensor_class.cuda = _tensor_cuda
+    # Inductor takes a CUDA device of a PyTorch without CUDA for a ROCm one and
+    # puts its architecture into its cache keys, also for CPU code.
+    properties_class: Any = _C.DeviceProperties
+    properties_class.gcnArchName = property(lambda p: p.name)
     _accept_autocast()
     torch.serialization.register_package(15, lambda storage: None, _load_storage)
     _forward(torch.cuda, dipu, FORWARDED)

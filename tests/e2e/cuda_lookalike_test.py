@@ -113,9 +113,15 @@ def test_torchscript_of_cpu_code():
     assert torch.equal(twice(torch.ones(2)), torch.full((2,), 2.0))
 
 
-def test_compile_of_cpu_code():
-    compiled = torch.compile(lambda x: x * 2 + 1, backend="eager")
-    assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 3.0))
+def test_compile_of_cpu_code(tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    compiled = torch.compile(lambda x: torch.relu(x * 2 + 1))
+    x = torch.ones(2, requires_grad=True)
+    y = compiled(x)
+    y.sum().backward()
+    assert torch.equal(y, torch.full((2,), 3.0))
+    assert torch.equal(x.grad, torch.full((2,), 2.0))
+    assert any(tmp_path.rglob("*.so")), "Inductor compiled nothing"
 
 
 @pytest.mark.parametrize("value", ["0", "1"])
