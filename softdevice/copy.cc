@@ -5,6 +5,7 @@
 #include <new>
 
 #include "softdevice/device.h"
+#include "softdevice/enqueue.h"
 #include "softdevice/order.h"
 #include "softdevice/pinned.h"
 #include "softdevice/softdevice.h"
@@ -15,9 +16,12 @@ using dipu::softdevice::checkMayBlock;
 using dipu::softdevice::config;
 using dipu::softdevice::Device;
 using dipu::softdevice::deviceOfAddress;
+using dipu::softdevice::enqueue;
 using dipu::softdevice::enterStream;
 using dipu::softdevice::fail;
 using dipu::softdevice::pinnedRegistry;
+using dipu::softdevice::Task;
+using dipu::softdevice::TaskKind;
 
 namespace {
 
@@ -93,11 +97,12 @@ soft_status copyNow(soft_stream* stream, const Copy& copy) {
 }
 
 soft_status copyStaged(soft_stream* stream, const Copy& copy) {
-  return stream->push(
-      stagedCopyTask, sizeof(StagedCopy) + copy.bytes, [&](void* payload) {
-        auto* staged = new (payload) StagedCopy{copy.dst, copy.bytes};
-        std::memcpy(staged + 1, copy.src, copy.bytes);
-      });
+  const Task task{TaskKind::kCopy, "copy", stagedCopyTask,
+                  sizeof(StagedCopy) + copy.bytes};
+  return enqueue(stream, task, [&](void* payload) {
+    auto* staged = new (payload) StagedCopy{copy.dst, copy.bytes};
+    std::memcpy(staged + 1, copy.src, copy.bytes);
+  });
 }
 
 // Waits for the default stream of the side's device.
@@ -131,8 +136,8 @@ soft_status soft_memcpy_async(void* dst, const void* src, size_t bytes,
     return bytes <= kStagedBytes ? copyStaged(stream, copy)
                                  : copyNow(stream, copy);
   }
-  return stream->push(copyTask, sizeof(Copy),
-                      [&](void* payload) { new (payload) Copy(copy); });
+  return enqueue(stream, {TaskKind::kCopy, "copy", copyTask, sizeof(Copy)},
+                 [&](void* payload) { new (payload) Copy(copy); });
 }
 
 soft_status soft_memcpy(void* dst, const void* src, size_t bytes) {
@@ -168,7 +173,7 @@ soft_status soft_memset_async(void* dst, int32_t value, size_t bytes,
                 "soft_memset_async: %p is neither device nor pinned memory",
                 dst);
   }
-  return stream->push(fillTask, sizeof(Fill), [&](void* payload) {
-    new (payload) Fill{to.memory, bytes, value};
-  });
+  return enqueue(
+      stream, {TaskKind::kFill, "fill", fillTask, sizeof(Fill)},
+      [&](void* payload) { new (payload) Fill{to.memory, bytes, value}; });
 }

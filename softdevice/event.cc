@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "softdevice/device.h"
+#include "softdevice/enqueue.h"
 #include "softdevice/order.h"
 #include "softdevice/status.h"
 #include "softdevice/stream.h"
@@ -14,12 +15,14 @@ using dipu::softdevice::checkMayBlock;
 using dipu::softdevice::checkProcess;
 using dipu::softdevice::config;
 using dipu::softdevice::Device;
+using dipu::softdevice::enqueue;
 using dipu::softdevice::enqueueWait;
 using dipu::softdevice::enterStream;
 using dipu::softdevice::EventRecord;
 using dipu::softdevice::existingDevice;
 using dipu::softdevice::fail;
 using dipu::softdevice::findDevice;
+using dipu::softdevice::TaskKind;
 using dipu::softdevice::TimeStamp;
 
 namespace {
@@ -90,8 +93,8 @@ soft_status soft_event_record(soft_event* event, soft_stream* stream) {
   EventRecord record{stream, stream->tail(), nullptr};
   if (event->hasTiming()) {
     record.time = std::make_shared<TimeStamp>();
-    soft_status status = stream->push(
-        stampTask, sizeof(StampOwner),
+    soft_status status = enqueue(
+        stream, {TaskKind::kTimeStamp, "event", stampTask, sizeof(StampOwner)},
         [&](void* payload) { new (payload) StampOwner(record.time); },
         &record.position);
     if (status != SOFT_OK) return status;

@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <string>
 
 #include "softdevice/device.h"
+#include "softdevice/enqueue.h"
 #include "softdevice/order.h"
 #include "softdevice/pinned.h"
 #include "softdevice/softdevice.h"
@@ -15,9 +17,12 @@
 using dipu::softdevice::config;
 using dipu::softdevice::Device;
 using dipu::softdevice::deviceOfAddress;
+using dipu::softdevice::enqueue;
 using dipu::softdevice::enterStream;
 using dipu::softdevice::fail;
 using dipu::softdevice::pinnedRegistry;
+using dipu::softdevice::Task;
+using dipu::softdevice::TaskKind;
 
 namespace {
 
@@ -47,7 +52,9 @@ void* failTranslation(soft_stream* stream, const void* ptr, std::size_t bytes,
                 "illegal address %p (%zu bytes) on device %d, stream %lu: %s",
                 ptr, bytes, stream->device().index(), stream->id(), reason);
   if (enterStream("soft_translate", stream) == SOFT_OK) {
-    stream->push(illegalAddressTask, sizeof(failure), [&](void* payload) {
+    const Task task{TaskKind::kFailure, nullptr, illegalAddressTask,
+                    sizeof(failure)};
+    enqueue(stream, task, [&](void* payload) {
       std::memcpy(payload, &failure, sizeof(failure));
     });
   }
@@ -78,6 +85,19 @@ void* translateOther(soft_stream* stream, const void* ptr, std::size_t bytes) {
                          "device memory that is not allocated");
 }
 
+inline soft_status launch(soft_stream* stream, const char* name, soft_task task,
+                          const void* payload, std::size_t bytes) {
+  if (soft_status status = enterStream("soft_launch", stream)) return status;
+  if (task == nullptr || (payload == nullptr && bytes != 0)) {
+    return fail(SOFT_INVALID_VALUE, "soft_launch: %s is NULL",
+                task == nullptr ? "task" : "payload");
+  }
+  return enqueue(stream, {TaskKind::kKernel, name, task, bytes},
+                 [&](void* copy) {
+                   if (bytes != 0) std::memcpy(copy, payload, bytes);
+                 });
+}
+
 // Depth of soft_team_begin in the running task.
 thread_local int team_depth = 0;
 
@@ -85,14 +105,13 @@ thread_local int team_depth = 0;
 
 soft_status soft_launch(soft_stream* stream, soft_task task,
                         const void* payload, size_t bytes) {
-  if (soft_status status = enterStream("soft_launch", stream)) return status;
-  if (task == nullptr || (payload == nullptr && bytes != 0)) {
-    return fail(SOFT_INVALID_VALUE, "soft_launch: %s is NULL",
-                task == nullptr ? "task" : "payload");
-  }
-  return stream->push(task, bytes, [&](void* copy) {
-    if (bytes != 0) std::memcpy(copy, payload, bytes);
-  });
+  return launch(stream, nullptr, task, payload, bytes);
+}
+
+soft_status soft_launch_named(soft_stream* stream, const char* name,
+                              soft_task task, const void* payload,
+                              size_t bytes) {
+  return launch(stream, name, task, payload, bytes);
 }
 
 soft_status soft_launch_host_func(soft_stream* stream, void (*func)(void*),
@@ -103,7 +122,9 @@ soft_status soft_launch_host_func(soft_stream* stream, void (*func)(void*),
   if (func == nullptr) {
     return fail(SOFT_INVALID_VALUE, "soft_launch_host_func: func is NULL");
   }
-  return stream->push(hostCallTask, sizeof(HostCall), [&](void* payload) {
+  const Task task{TaskKind::kHostFunction, "host function", hostCallTask,
+                  sizeof(HostCall)};
+  return enqueue(stream, task, [&](void* payload) {
     new (payload) HostCall{func, argument};
   });
 }
@@ -117,7 +138,12 @@ void* soft_translate(soft_stream* stream, const void* ptr, size_t bytes) {
 
 void soft_task_fail(soft_status status, const char* message) {
   soft_stream* stream = soft_stream::current();
-  if (stream != nullptr) stream->device().setError(status, message);
+  if (stream == nullptr) return;
+  std::string text = message;
+  if (const char* name = stream->runningName()) {
+    text = std::string(name) + ": " + text;
+  }
+  stream->device().setError(status, text.c_str());
 }
 
 soft_stream* soft_current_stream(void) { return soft_stream::current(); }

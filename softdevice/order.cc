@@ -4,6 +4,7 @@
 #include <new>
 
 #include "softdevice/device.h"
+#include "softdevice/enqueue.h"
 #include "softdevice/process.h"
 #include "softdevice/status.h"
 
@@ -27,9 +28,8 @@ void waitTask(void* payload) {
 soft_status enqueueWait(soft_stream* stream, soft_stream* other,
                         uint64_t position) {
   if (stream == other || other->reached(position)) return SOFT_OK;
-  return stream->push(waitTask, sizeof(Wait), [&](void* payload) {
-    new (payload) Wait{other, position};
-  });
+  return enqueue(stream, {TaskKind::kWait, "wait", waitTask, sizeof(Wait)},
+                 [&](void* payload) { new (payload) Wait{other, position}; });
 }
 
 soft_status orderWithOthers(soft_stream* stream) {

@@ -185,9 +185,14 @@ typedef void (*soft_task)(void* payload);
 /* Enqueues task(payload) after copying `bytes` of payload. Up to
  * SOFT_INLINE_PAYLOAD bytes lie in the stream's ring; larger ones are copied
  * to the heap. Blocks only while the ring is full. */
-#define SOFT_INLINE_PAYLOAD 232
+#define SOFT_INLINE_PAYLOAD 224
 SOFT_API soft_status soft_launch(soft_stream* stream, soft_task task,
                                  const void* payload, size_t bytes);
+/* As soft_launch, for a kernel whose name failures and traces tell. `name` is
+ * kept, not copied; NULL is "unknown". */
+SOFT_API soft_status soft_launch_named(soft_stream* stream, const char* name,
+                                       soft_task task, const void* payload,
+                                       size_t bytes);
 /* Enqueues func(argument) on the worker; it must not call this library. */
 SOFT_API soft_status soft_launch_host_func(soft_stream* stream,
                                            void (*func)(void*), void* argument);
@@ -211,7 +216,8 @@ SOFT_API const soft_address_map* soft_stream_address_map(soft_stream* stream);
  * memory translates to itself. Zero bytes translate to a valid address. */
 SOFT_API void* soft_translate(soft_stream* stream, const void* ptr,
                               size_t bytes);
-/* Called by a running task: makes the device's error sticky. */
+/* Called by a running task: makes the device's error sticky. The name of the
+ * task, if it has one, is put before the message. */
 SOFT_API void soft_task_fail(soft_status status, const char* message);
 /* The stream whose worker is the calling thread, else NULL. */
 SOFT_API soft_stream* soft_current_stream(void);

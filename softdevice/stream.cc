@@ -51,11 +51,7 @@ using dipu::softdevice::ProcessState;
 
 soft_stream::soft_stream(Device* device, uint64_t id, int32_t priority,
                          uint32_t flags)
-    : device_(device),
-      id_(id),
-      priority_(priority),
-      flags_(flags),
-      ordered_(false) {}
+    : device_(device), id_(id), priority_(priority), flags_(flags) {}
 
 soft_stream* soft_stream::current() { return dipu::softdevice::current_stream; }
 
@@ -86,7 +82,7 @@ soft_status soft_stream::close() {
   }
   if (status == SOFT_OK) {
     closed_.store(true, std::memory_order_relaxed);
-    publish(dipu::softdevice::stopTask, nullptr);
+    publish("stop", dipu::softdevice::stopTask, nullptr);
   }
   producers_.unlock();
   if (status != SOFT_OK) return status;
@@ -182,6 +178,7 @@ void soft_stream::runTask(Slot* slot) {
     stop_ = true;
     return;
   }
+  running_name_ = slot->name;
   try {
     slot->task(slot->heap == nullptr ? slot->payload : slot->heap);
   } catch (const std::exception& error) {

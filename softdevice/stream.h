@@ -23,7 +23,8 @@ class Device;
 // One task in the ring.
 struct alignas(64) Slot {
   soft_task task;
-  void* heap;  // the payload, when it does not fit; freed after the run
+  void* heap;        // the payload, when it does not fit; freed after the run
+  const char* name;  // for messages; nullptr: unknown
   alignas(16) unsigned char payload[SOFT_INLINE_PAYLOAD];
 };
 static_assert(sizeof(Slot) == 256, "four cache lines per task");
@@ -57,11 +58,10 @@ struct soft_stream {
   // Refuses further work and ends the worker after the work it has.
   soft_status close();
 
-  // Enqueues task(payload), where fill(void*) writes the `bytes` of payload.
-  // Blocks only while the ring is full. *out_position, if given, is the task's.
+  // Puts a task into the ring, whoever watches: see enqueue.h.
   template <typename Fill>
-  soft_status push(soft_task task, std::size_t bytes, const Fill& fill,
-                   uint64_t* out_position = nullptr);
+  soft_status push(const char* name, soft_task task, std::size_t bytes,
+                   const Fill& fill, uint64_t* out_position = nullptr);
 
   // Position of the last task enqueued.
   uint64_t tail() const { return tail_.load(std::memory_order_acquire); }
@@ -74,6 +74,8 @@ struct soft_stream {
 
   // The stream whose worker is the calling thread, else nullptr.
   static soft_stream* current();
+  // Name of the task that runs, nullptr if it has none. Its worker calls it.
+  const char* runningName() const { return running_name_; }
 
   Device& device() const { return *device_; }
   uint64_t id() const { return id_; }
@@ -84,13 +86,22 @@ struct soft_stream {
     return activity_.load(std::memory_order_seq_cst);
   }
   // Whether a launch has to look at other streams first, see order.h.
-  bool isOrdered() const { return ordered_.load(std::memory_order_relaxed); }
-  void setOrdered() { ordered_.store(true, std::memory_order_relaxed); }
+  bool isOrdered() const { return has(kOrdered); }
+  void setOrdered() { set(kOrdered); }
+  // Whether a launch has to look at those who record or disturb it.
+  bool isWatched() const { return has(kWatched); }
 
  private:
   using Slot = dipu::softdevice::Slot;
   static constexpr uint64_t kSlots = 1024;
+  // Bits of modes_.
+  static constexpr uint32_t kOrdered = 1;
+  static constexpr uint32_t kWatched = 2;
 
+  bool has(uint32_t mode) const {
+    return (modes_.load(std::memory_order_relaxed) & mode) != 0;
+  }
+  void set(uint32_t mode) { modes_.fetch_or(mode, std::memory_order_relaxed); }
   static void* workerMain(void* self);
   void run();
   void runTask(Slot* slot);
@@ -101,7 +112,7 @@ struct soft_stream {
   void announceProgress();
   // Called and returning with the producer lock held.
   soft_status waitForRoom();
-  void publish(soft_task task, void* heap);
+  void publish(const char* name, soft_task task, void* heap);
 
   // Constant once started.
   Device* const device_;
@@ -109,7 +120,7 @@ struct soft_stream {
   const int32_t priority_;
   const uint32_t flags_;
   Slot* ring_ = nullptr;
-  std::atomic<bool> ordered_;
+  std::atomic<uint32_t> modes_{0};
 
   // Producers. The lock is held for the few instructions of a launch.
   alignas(64) dipu::softdevice::SpinLock producers_;
@@ -121,7 +132,8 @@ struct soft_stream {
   // The worker's line. It announces progress when wake_at_ is reached.
   alignas(64) std::atomic<uint64_t> completed_{0};
   std::atomic<uint64_t> wake_at_{UINT64_MAX};
-  bool stop_ = false;  // worker only
+  bool stop_ = false;                   // worker only
+  const char* running_name_ = nullptr;  // worker only
   // Read by every launch, written when the worker goes to sleep.
   alignas(64) std::atomic<bool> sleeping_{false};
   std::atomic<Activity> activity_{Activity::kWaiting};
@@ -131,8 +143,9 @@ struct soft_stream {
 };
 
 template <typename Fill>
-soft_status soft_stream::push(soft_task task, std::size_t bytes,
-                              const Fill& fill, uint64_t* out_position) {
+soft_status soft_stream::push(const char* name, soft_task task,
+                              std::size_t bytes, const Fill& fill,
+                              uint64_t* out_position) {
   void* heap = nullptr;
   if (bytes > SOFT_INLINE_PAYLOAD) {
     heap = std::malloc(bytes);
@@ -157,7 +170,7 @@ soft_status soft_stream::push(soft_task task, std::size_t bytes,
                                   "stream %lu has been destroyed", id_);
   }
   if (heap == nullptr) fill(ring_[next_ & (kSlots - 1)].payload);
-  publish(task, heap);
+  publish(name, task, heap);
   if (out_position != nullptr) *out_position = next_;
   producers_.unlock();
   dipu::softdevice::lightBarrier();  // see Note [Asymmetric barrier]
@@ -165,9 +178,10 @@ soft_status soft_stream::push(soft_task task, std::size_t bytes,
   return SOFT_OK;
 }
 
-inline void soft_stream::publish(soft_task task, void* heap) {
+inline void soft_stream::publish(const char* name, soft_task task, void* heap) {
   Slot& slot = ring_[next_ & (kSlots - 1)];
   slot.task = task;
   slot.heap = heap;
+  slot.name = name;
   tail_.store(++next_, std::memory_order_release);
 }

@@ -47,6 +47,13 @@ TEST_F(ErrorTest, TheFailureKeepsItsPlaceInTheStream) {
   stickyText(stream, SOFT_ILLEGAL_ADDRESS);
 }
 
+TEST_F(ErrorTest, AFailureNamesItsTask) {
+  soft_stream* stream = makeStream(0);
+  auto failing = [](void*) { soft_task_fail(SOFT_LAUNCH_FAILURE, "too big"); };
+  ASSERT_OK(soft_launch_named(stream, "scale<float>", failing, nullptr, 0));
+  EXPECT_EQ(stickyText(stream, SOFT_LAUNCH_FAILURE), "scale<float>: too big");
+}
+
 TEST_F(ErrorTest, MemoryOfAPeerNeedsAccess) {
   soft_stream* stream = makeStream(0);
   auto* data = makeArray<int>(1, 16);

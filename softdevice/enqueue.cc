@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "softdevice/enqueue.h"
+
+namespace dipu::softdevice {
+
+soft_status enqueueWatched(soft_stream* stream, const Task& task,
+                           const PayloadWriter& fill, uint64_t* out_position) {
+  return stream->push(task.name, task.run, task.bytes, fill, out_position);
+}
+
+}  // namespace dipu::softdevice
