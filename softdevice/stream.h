@@ -87,21 +87,30 @@ struct soft_stream {
   }
   // Whether a launch has to look at other streams first, see order.h.
   bool isOrdered() const { return has(kOrdered); }
-  void setOrdered() { set(kOrdered); }
-  // Whether a launch has to look at those who record or disturb it.
-  bool isWatched() const { return has(kWatched); }
+  void setOrdered() { set(kOrdered, true); }
+  // Whether a launch has to look at those who record or disturb it. Each of
+  // them has a bit of its own.
+  bool isWatched() const { return has(kObserved); }
+  bool isObserved() const { return has(kObserved); }  // see observe.h
+  void setObserved(bool on) { set(kObserved, on); }
 
  private:
   using Slot = dipu::softdevice::Slot;
   static constexpr uint64_t kSlots = 1024;
   // Bits of modes_.
   static constexpr uint32_t kOrdered = 1;
-  static constexpr uint32_t kWatched = 2;
+  static constexpr uint32_t kObserved = 2;
 
   bool has(uint32_t mode) const {
     return (modes_.load(std::memory_order_relaxed) & mode) != 0;
   }
-  void set(uint32_t mode) { modes_.fetch_or(mode, std::memory_order_relaxed); }
+  void set(uint32_t mode, bool on) {
+    if (on) {
+      modes_.fetch_or(mode, std::memory_order_relaxed);
+    } else {
+      modes_.fetch_and(~mode, std::memory_order_relaxed);
+    }
+  }
   static void* workerMain(void* self);
   void run();
   void runTask(Slot* slot);
