@@ -55,7 +55,13 @@ enum {
   SOFT_ILLEGAL_ADDRESS = 7, /* sticky */
   SOFT_LAUNCH_FAILURE = 8,  /* sticky */
   SOFT_NOT_SUPPORTED = 9,
-  SOFT_NOT_PERMITTED = 10 /* e.g. peer access that was not enabled */
+  SOFT_NOT_PERMITTED = 10, /* e.g. peer access that was not enabled */
+  /* Stream capture, see soft_graph.h. */
+  SOFT_CAPTURE_UNSUPPORTED = 11, /* the call is not permitted meanwhile */
+  SOFT_CAPTURE_INVALIDATED = 12, /* an earlier call has spoilt the capture */
+  SOFT_CAPTURE_UNMATCHED = 13,   /* end without begin, or by another thread */
+  SOFT_CAPTURE_UNJOINED = 14,    /* work of a fork is not joined */
+  SOFT_CAPTURE_IMPLICIT = 15     /* it would depend on the default stream */
 };
 
 /* Name such as "SOFT_OUT_OF_MEMORY"; never NULL, static storage. */

@@ -47,6 +47,16 @@ const char* soft_status_name(soft_status status) {
       return "SOFT_NOT_SUPPORTED";
     case SOFT_NOT_PERMITTED:
       return "SOFT_NOT_PERMITTED";
+    case SOFT_CAPTURE_UNSUPPORTED:
+      return "SOFT_CAPTURE_UNSUPPORTED";
+    case SOFT_CAPTURE_INVALIDATED:
+      return "SOFT_CAPTURE_INVALIDATED";
+    case SOFT_CAPTURE_UNMATCHED:
+      return "SOFT_CAPTURE_UNMATCHED";
+    case SOFT_CAPTURE_UNJOINED:
+      return "SOFT_CAPTURE_UNJOINED";
+    case SOFT_CAPTURE_IMPLICIT:
+      return "SOFT_CAPTURE_IMPLICIT";
     default:
       return "SOFT_UNKNOWN_STATUS";
   }

@@ -155,12 +155,7 @@ void* soft_stream::workerMain(void* self) {
 void soft_stream::run() {
   for (uint64_t head = 0; !stop_;) {
     for (const uint64_t tail = waitForWork(head); head != tail;) {
-      if (process_flags.state.load(std::memory_order_seq_cst) !=
-          ProcessState::kRunning) {
-        // The process is going away, and with it what tasks may refer to.
-        activity_.store(Activity::kEnded, std::memory_order_seq_cst);
-        for (;;) pause();
-      }
+      stopAtExit();
       runTask(&ring_[head & (kSlots - 1)]);
       completed_.store(++head, std::memory_order_release);
       dipu::softdevice::lightBarrier();
@@ -178,9 +173,25 @@ void soft_stream::runTask(Slot* slot) {
     stop_ = true;
     return;
   }
-  running_name_ = slot->name;
+  runInPlace(slot->name, slot->task,
+             slot->heap == nullptr ? slot->payload : slot->heap);
+  std::free(slot->heap);
+}
+
+void soft_stream::stopAtExit() {
+  if (process_flags.state.load(std::memory_order_seq_cst) ==
+      ProcessState::kRunning) {
+    return;
+  }
+  // The process is going away, and with it what tasks may refer to.
+  activity_.store(Activity::kEnded, std::memory_order_seq_cst);
+  for (;;) pause();
+}
+
+void soft_stream::runInPlace(const char* name, soft_task task, void* payload) {
+  running_name_ = name;
   try {
-    slot->task(slot->heap == nullptr ? slot->payload : slot->heap);
+    task(payload);
   } catch (const std::exception& error) {
     soft_task_fail(SOFT_LAUNCH_FAILURE, error.what());
   } catch (const abi::__forced_unwind&) {
@@ -189,7 +200,6 @@ void soft_stream::runTask(Slot* slot) {
     soft_task_fail(SOFT_LAUNCH_FAILURE,
                    "a task threw something that is not a std::exception");
   }
-  std::free(slot->heap);
 }
 
 uint64_t soft_stream::waitForWork(uint64_t head) {

@@ -74,8 +74,13 @@ struct soft_stream {
 
   // The stream whose worker is the calling thread, else nullptr.
   static soft_stream* current();
-  // Name of the task that runs, nullptr if it has none. Its worker calls it.
+  // The rest of this group is for the stream's worker. Name of the task that
+  // runs, nullptr if it has none.
   const char* runningName() const { return running_name_; }
+  // Runs a task as if it were the ring's next: what it throws fails it.
+  void runInPlace(const char* name, soft_task task, void* payload);
+  // Does not return once the process is ending.
+  void stopAtExit();
 
   Device& device() const { return *device_; }
   uint64_t id() const { return id_; }
@@ -90,9 +95,11 @@ struct soft_stream {
   void setOrdered() { set(kOrdered, true); }
   // Whether a launch has to look at those who record or disturb it. Each of
   // them has a bit of its own.
-  bool isWatched() const { return has(kObserved); }
+  bool isWatched() const { return has(kObserved | kCapturing); }
   bool isObserved() const { return has(kObserved); }  // see observe.h
   void setObserved(bool on) { set(kObserved, on); }
+  bool isCapturing() const { return has(kCapturing); }  // see capture.h
+  void setCapturing(bool on) { set(kCapturing, on); }
 
  private:
   using Slot = dipu::softdevice::Slot;
@@ -100,6 +107,7 @@ struct soft_stream {
   // Bits of modes_.
   static constexpr uint32_t kOrdered = 1;
   static constexpr uint32_t kObserved = 2;
+  static constexpr uint32_t kCapturing = 4;
 
   bool has(uint32_t mode) const {
     return (modes_.load(std::memory_order_relaxed) & mode) != 0;
