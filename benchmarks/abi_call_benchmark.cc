@@ -58,7 +58,8 @@ class Device {
     const dipu_vendor& vendor = library_.vendor();
     check(vendor.initialize(&kHost));
     check(vendor.device->set_current(0));
-    check(vendor.stream->create(0, 0, &stream_));
+    const dipu_stream_create_args args{sizeof(args), 0, 0};
+    check(vendor.stream->create(&args, &stream_));
     for (diopiTensor& tensor : tensors_) makeTensor(tensor, n);
   }
   ~Device() {

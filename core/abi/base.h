@@ -7,25 +7,42 @@
  *
  * Evolution
  *   - Every struct that crosses the boundary starts with `struct_size`, which
- *     its WRITER sets to its own sizeof. Fields are only ever appended. A
+ *     its WRITER sets to its own sizeof; of a struct that the callee fills
+ *     (inout_x) the caller is the writer. Fields are only ever appended. A
  *     reader touches a field only after DIPU_HAS() confirmed that the writer's
  *     struct reaches past it.
- *   - Every table carries a version of its own, see DIPU_VERSION_*. A change
- *     of MAJOR breaks; MINOR only appends. A table with MAJOR 0 is
+ *   - Every table goes on with a `version` of its own, see DIPU_VERSION_*. A
+ *     change of MAJOR breaks; MINOR only appends. A table with MAJOR 0 is
  *     provisional: the host ignores it unless the version matches exactly.
+ *   - Calls that are likely to grow take one struct of arguments (create); the
+ *     others take plain parameters, which never change.
+ *   - Fields called reserved are written as 0 and not read.
+ *   - Enumerations and flags grow, too. A receiver takes a value that it does
+ *     not know for the one that the type's comment names.
+ *   - Layout and calling convention are those of C on a 64-bit platform.
  *
  * Errors
  *   - A fallible function returns NULL for success or a dipu_error that the
  *     caller owns. On error no output argument has been written and nothing
  *     has to be undone. No C++ exception may leave a function.
+ *   - A device index out of range is DIPU_INVALID_ARGUMENT.
  *   - Release functions return void, accept NULL and cannot fail.
  *
- * Threads
+ * Threads and processes
  *   - Unless its comment says otherwise a function may be called from any
- *     thread, at the same time as any other function.
+ *     thread, at the same time as any other function. The caller may hold
+ *     locks, so a function does not call into the host, except for the
+ *     functions of dipu_host_services.
+ *   - A function works whatever device is current for the thread, which it
+ *     leaves as it is: its `device` argument or its handle says which is meant.
+ *     Only set_current changes the current device.
+ *   - A function blocks, that is waits for the device, only where its comment
+ *     says so.
+ *   - A child of fork() calls nothing.
  *
  * Strings are UTF-8 and NUL-terminated; sizes are in bytes; device indices
- * count from 0 and DIPU_HOST names the host.
+ * count from 0 and DIPU_HOST names the host. Pointers that are passed are
+ * borrowed for the call, and NULL is passed only where a comment allows it.
  */
 #ifndef DIPU_CORE_ABI_BASE_H_
 #define DIPU_CORE_ABI_BASE_H_
@@ -60,7 +77,8 @@ extern "C" {
 /* Index that stands for the host wherever a device index is expected. */
 #define DIPU_HOST ((int32_t)-1)
 
-/* Canonical codes, numbered like those of absl::Status. */
+/* Canonical codes, numbered like those of absl::Status. An unknown one counts
+ * as DIPU_UNKNOWN. */
 typedef int32_t dipu_status_code;
 enum {
   DIPU_OK = 0,
@@ -71,15 +89,16 @@ enum {
   DIPU_NOT_FOUND = 5,
   DIPU_ALREADY_EXISTS = 6,
   DIPU_PERMISSION_DENIED = 7,
-  /* Out of device or host memory, or of another countable resource. The host
-   * frees cached memory and tries once more before it reports. */
+  /* Out of device or host memory, or of another countable resource. When it
+   * comes from an allocation the host frees cached memory and tries once more
+   * before it reports. */
   DIPU_RESOURCE_EXHAUSTED = 8,
   DIPU_FAILED_PRECONDITION = 9,
   DIPU_ABORTED = 10,
   DIPU_OUT_OF_RANGE = 11,
   /* The vendor has no such function. The host may compute on the CPU. */
   DIPU_UNIMPLEMENTED = 12,
-  /* The device is in a state that only a new process can repair. */
+  /* Broken inside: the vendor, or a device that only a new process repairs. */
   DIPU_INTERNAL = 13,
   /* No driver, no card, or the card is lost. */
   DIPU_UNAVAILABLE = 14,
@@ -97,26 +116,53 @@ typedef struct dipu_error {
   int64_t vendor_code;
   /* What failed and with which values. Owned by the error, never NULL. */
   const char* message;
+  /* Ends the error's life. Never NULL. */
   void (*release)(struct dipu_error* self);
 } dipu_error;
 
 /* Opaque handles. Each is the SDK's own handle under another type, so that
- * operator functions can use it unchanged; NULL is legal for a stream when
- * the SDK's default stream is NULL. */
+ * operator functions can use it unchanged. A handle means the same on every
+ * thread and whatever device is current. An SDK whose default stream, NULL,
+ * depends on the thread or its device therefore needs a stream of its own in
+ * that place; where it does not, a stream may be NULL. */
 typedef struct dipu_stream dipu_stream;
 typedef struct dipu_event dipu_event;
 
-/* Severity of dipu_host_services::log. */
+/* Element types, numbered like diopiDtype_t. */
+typedef int32_t dipu_dtype;
+enum {
+  DIPU_DTYPE_INT8 = 0,
+  DIPU_DTYPE_UINT8 = 1,
+  DIPU_DTYPE_INT16 = 2,
+  DIPU_DTYPE_UINT16 = 3,
+  DIPU_DTYPE_INT32 = 4,
+  DIPU_DTYPE_UINT32 = 5,
+  DIPU_DTYPE_INT64 = 6,
+  DIPU_DTYPE_UINT64 = 7,
+  DIPU_DTYPE_FLOAT16 = 8,
+  DIPU_DTYPE_FLOAT32 = 9,
+  DIPU_DTYPE_FLOAT64 = 10,
+  DIPU_DTYPE_BOOL = 11,
+  DIPU_DTYPE_BFLOAT16 = 12,
+  /* 13 is DIOPI's tfloat32, which no tensor has. */
+  DIPU_DTYPE_COMPLEX32 = 14,
+  DIPU_DTYPE_COMPLEX64 = 15,
+  DIPU_DTYPE_COMPLEX128 = 16
+};
+
+/* Severity of dipu_host_services::log. An unknown one counts as a warning. */
 typedef int32_t dipu_log_level;
 enum { DIPU_LOG_DEBUG = 0, DIPU_LOG_INFO = 1, DIPU_LOG_WARNING = 2 };
 
-/* What the host offers to a vendor. Valid until the process ends. */
+/* What the host offers to a vendor, which gets it from `initialize` and not
+ * before. Valid until the process ends. */
 typedef struct dipu_host_services {
   size_t struct_size;
   uint32_t abi_version; /* the host's DIPU_ABI_VERSION */
   uint32_t reserved0;
-  /* Hands one line of text to the host's log. `message` is borrowed. May be
-   * called from any thread, not from inside a signal handler. */
+  /* Hands one line of text to the host's log: warnings reach the user, each
+   * text once. `message` is borrowed. May be called from any thread and inside
+   * any function of the vendor, not from a signal handler. */
   void (*log)(dipu_log_level level, const char* message);
 } dipu_host_services;
 

@@ -19,24 +19,6 @@ extern "C" {
 
 typedef struct dipu_communicator dipu_communicator;
 
-/* Element types, numbered like diopiDtype_t. */
-typedef int32_t dipu_dtype;
-enum {
-  DIPU_DTYPE_INT8 = 0,
-  DIPU_DTYPE_UINT8 = 1,
-  DIPU_DTYPE_INT16 = 2,
-  DIPU_DTYPE_UINT16 = 3,
-  DIPU_DTYPE_INT32 = 4,
-  DIPU_DTYPE_UINT32 = 5,
-  DIPU_DTYPE_INT64 = 6,
-  DIPU_DTYPE_UINT64 = 7,
-  DIPU_DTYPE_FLOAT16 = 8,
-  DIPU_DTYPE_FLOAT32 = 9,
-  DIPU_DTYPE_FLOAT64 = 10,
-  DIPU_DTYPE_BOOL = 11,
-  DIPU_DTYPE_BFLOAT16 = 12
-};
-
 typedef int32_t dipu_reduce_op;
 enum {
   DIPU_REDUCE_SUM = 0,

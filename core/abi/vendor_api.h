@@ -24,6 +24,7 @@
 extern "C" {
 #endif
 
+/* Unknown flags are ignored. */
 typedef uint32_t dipu_vendor_flags;
 enum {
   /* The devices are imitated in software. Such a vendor is never preferred
@@ -45,8 +46,9 @@ typedef struct dipu_vendor {
   /* Called before any table function. Opens the SDK but creates no context on
    * a device; a failure (no driver, no card) leaves the vendor loaded without
    * devices and its text is shown to the user. May be called again, also from
-   * another thread and after a failure: once it has succeeded it does nothing
-   * more and succeeds. `host` lives as long as the process. */
+   * another thread and after a failure: it then tries anew, and once it has
+   * succeeded it does nothing more and succeeds. `host` lives as long as the
+   * process. May block. */
   dipu_error* (*initialize)(const dipu_host_services* host);
 
   /* Required tables. */
@@ -64,8 +66,9 @@ typedef struct dipu_vendor {
   const dipu_profiler_api* profiler;
   const dipu_generator_api* generator;
 
-  /* (optional) Called at process exit after all streams are idle. Without it
-   * the host leaves the SDK to the operating system. */
+  /* (optional) Called at process exit, once, after the devices in use have been
+   * synchronised; nothing is called afterwards. Without it the host leaves the
+   * SDK to the operating system. */
   void (*shutdown)(void);
 } dipu_vendor;
 

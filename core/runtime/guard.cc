@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "core/abi/communicator.h"
+#include "core/abi/base.h"
 #include "core/runtime/device.h"
 #include "core/runtime/error.h"
 #include "core/runtime/event.h"
@@ -20,14 +20,24 @@ constexpr uint64_t bitOf(c10::ScalarType type) {
 }
 
 // Bits of c10::DeviceCapability by DIPU_DTYPE_*.
-constexpr std::array<uint64_t, DIPU_DTYPE_BFLOAT16 + 1> kBitByDtype = {
-    bitOf(c10::ScalarType::Char),    bitOf(c10::ScalarType::Byte),
-    bitOf(c10::ScalarType::Short),   bitOf(c10::ScalarType::UInt16),
-    bitOf(c10::ScalarType::Int),     bitOf(c10::ScalarType::UInt32),
-    bitOf(c10::ScalarType::Long),    bitOf(c10::ScalarType::UInt64),
-    bitOf(c10::ScalarType::Half),    bitOf(c10::ScalarType::Float),
-    bitOf(c10::ScalarType::Double),  bitOf(c10::ScalarType::Bool),
-    bitOf(c10::ScalarType::BFloat16)};
+constexpr std::array<uint64_t, DIPU_DTYPE_COMPLEX128 + 1> kBitByDtype = {
+    bitOf(c10::ScalarType::Char),
+    bitOf(c10::ScalarType::Byte),
+    bitOf(c10::ScalarType::Short),
+    bitOf(c10::ScalarType::UInt16),
+    bitOf(c10::ScalarType::Int),
+    bitOf(c10::ScalarType::UInt32),
+    bitOf(c10::ScalarType::Long),
+    bitOf(c10::ScalarType::UInt64),
+    bitOf(c10::ScalarType::Half),
+    bitOf(c10::ScalarType::Float),
+    bitOf(c10::ScalarType::Double),
+    bitOf(c10::ScalarType::Bool),
+    bitOf(c10::ScalarType::BFloat16),
+    0,  // tfloat32
+    bitOf(c10::ScalarType::ComplexHalf),
+    bitOf(c10::ScalarType::ComplexFloat),
+    bitOf(c10::ScalarType::ComplexDouble)};
 
 EventRecord& eventOf(void* event) { return *static_cast<EventRecord*>(event); }
 

@@ -69,7 +69,8 @@ class DeviceStreams {
 
   StreamRecord& create(int priority) {
     dipu_stream* handle = nullptr;
-    check(streamApi().create(device_, priority, &handle), device_);
+    const dipu_stream_create_args args{sizeof(args), device_, priority};
+    check(streamApi().create(&args, &handle), device_);
     return add(handle, priority);
   }
 

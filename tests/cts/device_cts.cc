@@ -53,8 +53,9 @@ TEST_F(Device, RefusesAnInvalidIndex) {
                            DIPU_INVALID_ARGUMENT));
     EXPECT_EQ(pointer, &pointer) << "outputs are untouched on error";
     dipu_stream* stream = nullptr;
-    EXPECT_TRUE(failedWith(streamApi().create(device, 0, &stream),
-                           DIPU_INVALID_ARGUMENT));
+    const dipu_stream_create_args args{sizeof(args), device, 0};
+    EXPECT_TRUE(
+        failedWith(streamApi().create(&args, &stream), DIPU_INVALID_ARGUMENT));
     EXPECT_TRUE(failedWith(streamApi().get_default(device, &stream),
                            DIPU_INVALID_ARGUMENT));
     dipu_event* event = nullptr;

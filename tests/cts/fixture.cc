@@ -91,7 +91,8 @@ PinnedBuffer::PinnedBuffer(size_t bytes) {
 PinnedBuffer::~PinnedBuffer() { memoryApi().host_deallocate(pointer_); }
 
 Stream::Stream(int32_t device, int32_t priority) : device_(device) {
-  EXPECT_TRUE(succeeded(streamApi().create(device, priority, &handle_)));
+  const dipu_stream_create_args args{sizeof(args), device, priority};
+  EXPECT_TRUE(succeeded(streamApi().create(&args, &handle_)));
 }
 
 Stream::~Stream() { destroy(); }

@@ -37,8 +37,9 @@ dipu_error* getPriorityRange(int32_t device, int32_t* out_least,
   return nullptr;
 }
 
-dipu_error* createStream(int32_t device, int32_t priority,
+dipu_error* createStream(const dipu_stream_create_args* args,
                          dipu_stream** out_stream) {
+  const int32_t device = args->device;
   int32_t least = 0;
   int32_t greatest = 0;
   if (dipu_error* error = getPriorityRange(device, &least, &greatest)) {
@@ -46,12 +47,13 @@ dipu_error* createStream(int32_t device, int32_t priority,
   }
   tangStream_t stream = nullptr;
   const tangError_t status = onDevice(device, [&] {
-    return tangStreamCreateWithPriority(&stream, tangStreamNonBlocking,
-                                        std::clamp(priority, greatest, least));
+    return tangStreamCreateWithPriority(
+        &stream, tangStreamNonBlocking,
+        std::clamp(args->priority, greatest, least));
   });
   if (dipu_error* error =
           check(status, "tangStreamCreateWithPriority(%d) on device %d",
-                priority, device)) {
+                args->priority, device)) {
     return error;
   }
   *out_stream = reinterpret_cast<dipu_stream*>(stream);

@@ -81,8 +81,8 @@ dipu_error* setAsync(void*, int32_t device, int32_t, size_t, dipu_stream*) {
 
 // Streams.
 
-dipu_error* createStream(int32_t device, int32_t, dipu_stream**) {
-  return noDevice("create_stream", device);
+dipu_error* createStream(const dipu_stream_create_args* args, dipu_stream**) {
+  return noDevice("create_stream", args->device);
 }
 
 void destroyStream(int32_t, dipu_stream*) {}

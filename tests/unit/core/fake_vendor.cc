@@ -112,11 +112,11 @@ constexpr dipu_device_api makeDeviceApi() {
 
 // ------------------------------------------------------------- streams
 
-dipu_error* createStream(int32_t device, int32_t /*priority*/,
+dipu_error* createStream(const dipu_stream_create_args* args,
                          dipu_stream** out_stream) {
   const auto lock = locked();
   ++state().calls.create_stream;
-  *out_stream = state().streams.create(device);
+  *out_stream = state().streams.create(args->device);
   return nullptr;
 }
 
