@@ -12,7 +12,8 @@ using dipu::tang::resolveStream;
 
 namespace {
 
-constexpr uint64_t kMaxThreadsPerBlock = 1024;
+using tang::detail::kMaxSharedBytes;
+using tang::detail::kMaxThreadsPerBlock;
 
 uint64_t volume(const dim3& size) { return uint64_t{size.x} * size.y * size.z; }
 
@@ -34,11 +35,11 @@ tangError_t tangCheckLaunch(const dim3* grid, const dim3* block,
                 "65535 in y and z",
                 grid->x, grid->y, grid->z, block->x, block->y, block->z);
   }
-  if (shared_bytes != 0) {
-    return fail(tangErrorNotSupported,
-                "launchKernel: %zu bytes of shared memory; kernels with shared "
-                "memory are not offered",
-                shared_bytes);
+  if (shared_bytes > kMaxSharedBytes) {
+    return fail(tangErrorInvalidConfiguration,
+                "launchKernel: %zu bytes of shared memory; a block has at most "
+                "%zu",
+                shared_bytes, kMaxSharedBytes);
   }
   for (int i = 0; i < count; ++i) {
     if (args == nullptr || args[i] == nullptr) {
@@ -49,7 +50,8 @@ tangError_t tangCheckLaunch(const dim3* grid, const dim3* block,
   return resolveStream(stream, out_stream);
 }
 
-tangError_t tangEnqueueLaunch(soft_stream* stream, soft_task task,
-                              const void* payload, std::size_t bytes) {
-  return check(soft_launch(stream, task, payload, bytes));
+tangError_t tangEnqueueLaunch(soft_stream* stream, const char* name,
+                              soft_task task, const void* payload,
+                              std::size_t bytes) {
+  return check(soft_launch_named(stream, name, task, payload, bytes));
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
+#include "vendors/droplet/tang/tests/kernel_test.h"
 
-#include <cstdlib>
 #include <numeric>
 #include <string>
 #include <vector>
 
-#include "vendors/droplet/tang/tang_kernel.h"
-
 namespace {
+
+using dipu::tang::KernelTest;
 
 template <typename T>
 __global__ void scale(T* data, int64_t count, T factor) {
@@ -40,31 +39,12 @@ __global__ void fillSlice(Slice slice, float value, const float* bias) {
 
 __global__ void nothing() {}
 
-class KernelTest : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() { setenv("SOFTDEVICE_MEMORY", "64M", 1); }
-  void TearDown() override {
-    EXPECT_EQ(tangDeviceReset(), tangSuccess);
-    tangGetLastError();
+__global__ void throwing(int mode) {
+  if (blockIdx.x == gridDim.x - 1 && mode == 0) {
+    throw std::runtime_error("no luck");
   }
-  template <typename T>
-  static T* toDevice(const std::vector<T>& values) {
-    void* ptr = nullptr;
-    const std::size_t bytes = values.size() * sizeof(T);
-    EXPECT_EQ(tangMalloc(&ptr, bytes), tangSuccess);
-    EXPECT_EQ(tangMemcpy(ptr, values.data(), bytes, tangMemcpyHostToDevice),
-              tangSuccess);
-    return static_cast<T*>(ptr);
-  }
-  template <typename T>
-  static std::vector<T> toHost(const T* data, std::size_t count) {
-    std::vector<T> values(count);
-    EXPECT_EQ(tangMemcpy(values.data(), data, count * sizeof(T),
-                         tangMemcpyDeviceToHost),
-              tangSuccess);
-    return values;
-  }
-};
+  if (mode == 1) throw 5;
+}
 
 TEST_F(KernelTest, EveryThreadRunsOnce) {
   for (const dim3 grid : {dim3(1), dim3(7), dim3(5, 3, 2)}) {
@@ -133,6 +113,18 @@ TEST_F(KernelTest, HostMemoryIsAnAsynchronousError) {
   EXPECT_EQ(host, std::vector<float>(10)) << "the kernel did not run";
 }
 
+TEST_F(KernelTest, AThrowingKernelFailsByItsName) {
+  // On the stream's thread, then in a team.
+  for (const dim3 grid : {dim3(1), dim3(100)}) {
+    for (const char* reason : {"no luck", "not a std::exception"}) {
+      int mode = reason[1] == 'o' && reason[2] == ' ' ? 0 : 1;
+      void* args[] = {&mode};
+      ASSERT_EQ(launchKernel(throwing, grid, dim3(100), args), tangSuccess);
+      expectLaunchFailure({"throwing", reason});
+    }
+  }
+}
+
 TEST_F(KernelTest, WrongConfigurationsAreRefused) {
   for (const dim3 block : {dim3(0), dim3(1025), dim3(32, 33), dim3(1, 1, 2000),
                            dim3(1u << 31, 2, 1)}) {
@@ -143,8 +135,8 @@ TEST_F(KernelTest, WrongConfigurationsAreRefused) {
             tangErrorInvalidConfiguration);
   EXPECT_EQ(launchKernel(nothing, dim3(1, 65536), dim3(1)),
             tangErrorInvalidConfiguration);
-  EXPECT_EQ(launchKernel(nothing, dim3(1), dim3(1), nullptr, 64),
-            tangErrorNotSupported);
+  EXPECT_EQ(launchKernel(nothing, dim3(1), dim3(1), nullptr, (48 << 10) + 1),
+            tangErrorInvalidConfiguration);
   EXPECT_EQ(launchKernel(rank, dim3(1), dim3(1)), tangErrorInvalidValue);
   EXPECT_EQ(tangGetLastError(), tangErrorInvalidValue);
   EXPECT_EQ(launchKernel(nothing, dim3(1), dim3(1)), tangSuccess);
