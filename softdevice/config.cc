@@ -2,53 +2,14 @@
 #include "softdevice/config.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <limits>
 
 #include "softdevice/machine.h"
+#include "softdevice/parse.h"
 
 namespace dipu::softdevice {
 namespace {
-
-// Parses a whole number >= 0 that is followed by `*rest`.
-bool parseNumber(const char* text, uint64_t* out, const char** rest) {
-  if (*text < '0' || *text > '9') return false;
-  errno = 0;
-  char* end = nullptr;
-  *out = std::strtoull(text, &end, 10);
-  *rest = end;
-  return errno == 0;
-}
-
-bool parseBytes(const char* text, std::size_t* out) {
-  uint64_t number = 0;
-  const char* rest = nullptr;
-  if (!parseNumber(text, &number, &rest)) return false;
-  int shift = 0;
-  switch (*rest) {
-    case 'k':
-    case 'K':
-      shift = 10;
-      break;
-    case 'm':
-    case 'M':
-      shift = 20;
-      break;
-    case 'g':
-    case 'G':
-      shift = 30;
-      break;
-    case '\0':
-      break;
-    default:
-      return false;
-  }
-  if (shift != 0 && rest[1] != '\0') return false;
-  if (number > (std::numeric_limits<uint64_t>::max() >> shift)) return false;
-  *out = number << shift;
-  return true;
-}
 
 void complain(Config* config, const char* name, const char* value,
               const char* expected) {
@@ -69,6 +30,31 @@ void readCount(const char* name, uint64_t least, uint64_t most,
     return;
   }
   *value = number;
+}
+
+// What debugging is wanted from the start, see soft_debug.h.
+void readDebugging(Config* config) {
+  const char* faults = std::getenv("SOFTDEVICE_FAULTS");
+  if (faults != nullptr && *faults != '\0') {
+    const std::string problem = parseFaults(faults, &config->faults);
+    if (!problem.empty() && config->error.empty()) {
+      config->error =
+          std::string("SOFTDEVICE_FAULTS='") + faults + "': " + problem;
+    }
+  }
+  constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
+  uint64_t seed = kNone;
+  readCount("SOFTDEVICE_SCHEDULE_SEED", 0, kNone - 1,
+            "a whole number that seeds the order of tasks", config, &seed);
+  config->has_schedule = seed != kNone;
+  config->schedule_seed = seed;
+  uint64_t entries = 0;
+  readCount("SOFTDEVICE_TRACE", 0, kMaxTraceEntries,
+            "the number of entries to keep, up to 1048576", config, &entries);
+  config->trace_entries = entries;
+  uint64_t counters = 0;
+  readCount("SOFTDEVICE_COUNTERS", 0, 1, "0 or 1", config, &counters);
+  config->counters = counters == 1;
 }
 
 // OMP_NUM_THREADS may be a list, one number per nesting level. What OpenMP
@@ -116,6 +102,7 @@ Config readConfig() {
   constexpr std::size_t kMost = std::size_t{1} << 40;
   config.device_memory = std::min(config.device_memory, kMost);
   config.device_memory -= config.device_memory % kMemoryGranule;
+  readDebugging(&config);
   return config;
 }
 

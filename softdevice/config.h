@@ -6,10 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
+
+#include "softdevice/fault_rule.h"
 
 namespace dipu::softdevice {
 
 constexpr int32_t kMaxDevices = 16;
+constexpr std::size_t kMaxTraceEntries = std::size_t{1} << 20;
 
 struct Config {
   int32_t device_count = 2;
@@ -17,7 +21,13 @@ struct Config {
   int64_t spin_us = 200;          // 0: idle workers sleep at once
   int32_t team_threads = 1;       // threads of one kernel
   int32_t cores = 1;              // that this process may run on
-  std::string error;              // not empty: what is wrong with the values
+  // Debugging that is on from the start, see soft_debug.h.
+  std::vector<FaultRule> faults;
+  bool has_schedule = false;
+  uint64_t schedule_seed = 0;
+  std::size_t trace_entries = 0;  // 0: no trace
+  bool counters = false;
+  std::string error;  // not empty: what is wrong with the values
 };
 
 // Device memory is counted in pieces of this size (bytes).

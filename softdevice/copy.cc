@@ -12,6 +12,7 @@
 #include "softdevice/softdevice.h"
 #include "softdevice/status.h"
 #include "softdevice/stream.h"
+#include "softdevice/trace.h"
 
 using dipu::softdevice::checkMayBlock;
 using dipu::softdevice::config;
@@ -23,6 +24,8 @@ using dipu::softdevice::fail;
 using dipu::softdevice::pinnedRegistry;
 using dipu::softdevice::Task;
 using dipu::softdevice::TaskKind;
+using dipu::softdevice::TraceCall;
+using dipu::softdevice::traced;
 
 namespace {
 
@@ -170,14 +173,18 @@ soft_status prepare(const char* function, const Operand& dst,
 soft_status copyNow(const char* function, soft_stream* stream,
                     const Copy& copy) {
   if (soft_status status = checkMayBlock(function)) return status;
-  stream->waitFor(stream->tail(), config().spin_us);
-  copy.run();
-  return stream->device().error();
+  const TraceCall call{SOFT_TRACE_COPY, stream->device().index(), stream->id(),
+                       copy.shape.bytes()};
+  return traced(call, [&] {
+    stream->waitFor(stream->tail(), config().spin_us);
+    copy.run();
+    return stream->device().error();
+  });
 }
 
 soft_status copyStaged(soft_stream* stream, const Copy& copy) {
   const Task task{TaskKind::kCopy, "copy", stagedCopyTask,
-                  sizeof(Copy) + copy.shape.bytes()};
+                  sizeof(Copy) + copy.shape.bytes(), copy.shape.bytes()};
   return enqueue(stream, task, [&](void* payload) {
     auto* staged = new (payload) Copy(copy);
     staged->src_pitch = copy.shape.row_bytes;
@@ -203,7 +210,9 @@ soft_status copyAsync(const char* function, const Operand& dst,
     return copy.shape.bytes() <= kStagedBytes ? copyStaged(stream, copy)
                                               : copyNow(function, stream, copy);
   }
-  return enqueue(stream, {TaskKind::kCopy, "copy", copyTask, sizeof(Copy)},
+  const Task task{TaskKind::kCopy, "copy", copyTask, sizeof(Copy),
+                  copy.shape.bytes()};
+  return enqueue(stream, task,
                  [&](void* payload) { new (payload) Copy(copy); });
 }
 
@@ -227,13 +236,19 @@ soft_status copyAndWait(const char* function, const Operand& dst,
           prepare(function, dst, src, shape, &to, &from, &copy)) {
     return status;
   }
-  for (const Side& side : {to, from}) {
-    if (soft_status status = waitForDefaultStream(function, side)) {
-      return status;
+  const Device* device = to.device != nullptr ? to.device : from.device;
+  const TraceCall call{SOFT_TRACE_COPY,
+                       device == nullptr ? -1 : device->index(),
+                       SOFT_TRACE_NO_STREAM, shape.bytes()};
+  return traced(call, [&] {
+    for (const Side& side : {to, from}) {
+      if (soft_status status = waitForDefaultStream(function, side)) {
+        return status;
+      }
     }
-  }
-  copy.run();
-  return SOFT_OK;
+    copy.run();
+    return soft_status{SOFT_OK};
+  });
 }
 
 soft_status fillAsync(const char* function, const Operand& dst, int32_t value,
@@ -249,7 +264,9 @@ soft_status fillAsync(const char* function, const Operand& dst, int32_t value,
   }
   const Shape joined = isContiguous(shape, dst.pitch) ? joinRows(shape) : shape;
   const Fill fill{to.memory, dst.pitch, joined, value};
-  return enqueue(stream, {TaskKind::kFill, "fill", fillTask, sizeof(Fill)},
+  const Task task{TaskKind::kFill, "fill", fillTask, sizeof(Fill),
+                  shape.bytes()};
+  return enqueue(stream, task,
                  [&](void* payload) { new (payload) Fill(fill); });
 }
 

@@ -6,6 +6,7 @@
 #include <new>
 #include <thread>
 
+#include "softdevice/observe.h"
 #include "softdevice/process.h"
 #include "softdevice/status.h"
 
@@ -30,12 +31,13 @@ soft_status createDevice(int32_t index, Device** out) {
   std::atomic<Device*>& entry = devices().table[index];
   *out = entry.load(std::memory_order_acquire);
   if (*out != nullptr) return SOFT_OK;
-  static const bool watched = (watchProcess(), true);
-  (void)watched;
+  static const bool prepared = (watchProcess(), observeAsConfigured(), true);
+  (void)prepared;
   auto device = std::make_unique<Device>(index);
   if (soft_status status = device->start()) return status;
   *out = device.release();
   entry.store(*out, std::memory_order_release);
+  observeDevice(**out);
   return SOFT_OK;
 }
 
@@ -81,7 +83,9 @@ soft_status Device::createStream(int32_t priority, uint32_t flags,
     // Listed first: the worker may end, and remove it, at any time.
     std::lock_guard<std::mutex> lock(mutex_);
     streams_.push_back(stream.get());
+    if (lost()) stream->setLost(true);
   }
+  observeStream(stream.get());
   if (soft_status status = stream->start()) {
     removeStream(stream.release());
     return status;
@@ -140,6 +144,20 @@ void Device::setError(soft_status status, const char* message) {
   error_.store(status, std::memory_order_release);
 }
 
+void Device::lose(const char* message) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  error_message_ = message;
+  error_.store(SOFT_DEVICE_LOST, std::memory_order_release);
+  lost_.store(true, std::memory_order_release);
+  for (soft_stream* stream : streams_) stream->setLost(true);
+}
+
+void Device::recover() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  lost_.store(false, std::memory_order_release);
+  for (soft_stream* stream : streams_) stream->setLost(false);
+}
+
 soft_status Device::error() const {
   const soft_status status = error_.load(std::memory_order_acquire);
   if (status == SOFT_OK) return SOFT_OK;
@@ -171,7 +189,8 @@ soft_status findDevice(const char* function, int32_t index, Device** out) {
                 function, index, config().device_count);
   }
   *out = existingDevice(index);
-  return *out != nullptr ? SOFT_OK : createDevice(index, out);
+  if (*out == nullptr) return createDevice(index, out);
+  return (*out)->lost() ? (*out)->error() : SOFT_OK;
 }
 
 Device* existingDevice(int32_t index) {

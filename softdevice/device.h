@@ -44,10 +44,22 @@ class Device {
   // Those among them that order themselves with the default stream.
   std::vector<soft_stream*> orderedStreams() const;
 
+  // Calls `visit` with each stream that has a worker, which lasts until then.
+  template <typename Visit>
+  void visitStreams(const Visit& visit) const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (soft_stream* stream : streams_) visit(stream);
+  }
+
   // Blocks until what is enqueued now has finished.
   void drain() const;
   void reset();
 
+  // Makes every call that names the device fail, with SOFT_DEVICE_LOST and
+  // `message`, until recover(). Replaces an earlier failure.
+  void lose(const char* message);
+  void recover();
+  bool lost() const { return lost_.load(std::memory_order_acquire); }
   // The first failure stays.
   void setError(soft_status status, const char* message);
   // The sticky error, noted as the thread's last message.
@@ -67,6 +79,7 @@ class Device {
   std::atomic<bool> peers_[kMaxDevices] = {};
   std::mutex team_mutex_;
   std::atomic<soft_status> error_{SOFT_OK};
+  std::atomic<bool> lost_{false};
   mutable std::mutex mutex_;  // guards the three below
   std::vector<soft_stream*> streams_;
   std::vector<soft_stream*> ended_;  // see Note [Stream lifetime]

@@ -4,6 +4,7 @@
 #include "softdevice/device.h"
 #include "softdevice/softdevice.h"
 #include "softdevice/status.h"
+#include "softdevice/trace.h"
 
 using dipu::softdevice::checkMayBlock;
 using dipu::softdevice::checkProcess;
@@ -11,6 +12,7 @@ using dipu::softdevice::config;
 using dipu::softdevice::Device;
 using dipu::softdevice::fail;
 using dipu::softdevice::findDevice;
+using dipu::softdevice::traced;
 
 namespace {
 
@@ -76,12 +78,14 @@ soft_status soft_device_synchronize(int32_t device) {
   if (soft_status status = checkMayBlock("soft_device_synchronize")) {
     return status;
   }
-  if (soft_status status =
-          findDevice("soft_device_synchronize", device, &owner)) {
-    return status;
-  }
-  owner->drain();
-  return owner->error();
+  const soft_status status =
+      findDevice("soft_device_synchronize", device, &owner);
+  // What was enqueued before the loss still runs.
+  if (status != SOFT_OK && status != SOFT_DEVICE_LOST) return status;
+  return traced({SOFT_TRACE_SYNCHRONIZE, device}, [&] {
+    owner->drain();
+    return owner->error();
+  });
 }
 
 soft_status soft_device_reset(int32_t device) {

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "softdevice/enqueue.h"
 
+#include "softdevice/observe.h"
+
 namespace dipu::softdevice {
 
 soft_status enqueueWatched(soft_stream* stream, const Task& task,
                            const PayloadWriter& fill, uint64_t* out_position) {
+  if (stream->isObserved()) {
+    return enqueueObserved(stream, task, fill, out_position);
+  }
   return stream->push(task.name, task.run, task.bytes, fill, out_position);
 }
 

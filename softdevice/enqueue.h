@@ -27,6 +27,10 @@ struct Task {
   const char* name;  // static storage; nullptr: unknown
   soft_task run;
   std::size_t bytes;  // of payload
+  // For traces: bytes copied or filled.
+  uint64_t moved_bytes = 0;
+  // Whether a task that waits for other streams could run now; nullptr: always.
+  bool (*ready)(const void* payload) = nullptr;
 };
 
 // Refers to a function object that writes a payload; lives for one call.

@@ -8,8 +8,10 @@
 #include "softdevice/device.h"
 #include "softdevice/enqueue.h"
 #include "softdevice/order.h"
+#include "softdevice/schedule.h"
 #include "softdevice/status.h"
 #include "softdevice/stream.h"
+#include "softdevice/trace.h"
 
 using dipu::softdevice::checkMayBlock;
 using dipu::softdevice::checkProcess;
@@ -22,8 +24,11 @@ using dipu::softdevice::EventRecord;
 using dipu::softdevice::existingDevice;
 using dipu::softdevice::fail;
 using dipu::softdevice::findDevice;
+using dipu::softdevice::schedulePoint;
 using dipu::softdevice::TaskKind;
 using dipu::softdevice::TimeStamp;
+using dipu::softdevice::traced;
+using dipu::softdevice::traceDone;
 
 namespace {
 
@@ -42,6 +47,12 @@ soft_status checkEvent(const char* function, const soft_event* event) {
   if (soft_status status = checkProcess(function)) return status;
   if (event != nullptr) return SOFT_OK;
   return fail(SOFT_INVALID_HANDLE, "%s: the event is NULL", function);
+}
+
+// For queries: a schedule advances only when somebody asks.
+bool reachedByNow(const EventRecord& record) {
+  if (!record.reached()) schedulePoint();
+  return record.reached();
 }
 
 }  // namespace
@@ -99,13 +110,15 @@ soft_status soft_event_record(soft_event* event, soft_stream* stream) {
         &record.position);
     if (status != SOFT_OK) return status;
   }
+  traceDone({SOFT_TRACE_EVENT_RECORD, event->device(), stream->id(), 0,
+             record.position});
   event->set(std::move(record));
   return SOFT_OK;
 }
 
 soft_status soft_event_query(soft_event* event) {
   if (soft_status status = checkEvent("soft_event_query", event)) return status;
-  if (!event->last().reached()) return SOFT_NOT_READY;
+  if (!reachedByNow(event->last())) return SOFT_NOT_READY;
   return existingDevice(event->device())->error();
 }
 
@@ -117,11 +130,15 @@ soft_status soft_event_synchronize(soft_event* event) {
     return status;
   }
   const EventRecord record = event->last();
-  if (record.stream != nullptr) {
-    record.stream->waitFor(record.position,
-                           event->sleeps() ? 0 : config().spin_us);
-  }
-  return existingDevice(event->device())->error();
+  const uint64_t stream =
+      record.stream == nullptr ? SOFT_TRACE_NO_STREAM : record.stream->id();
+  return traced({SOFT_TRACE_SYNCHRONIZE, event->device(), stream}, [&] {
+    if (record.stream != nullptr) {
+      record.stream->waitFor(record.position,
+                             event->sleeps() ? 0 : config().spin_us);
+    }
+    return existingDevice(event->device())->error();
+  });
 }
 
 soft_status soft_event_elapsed(soft_event* start, soft_event* end,
@@ -141,7 +158,7 @@ soft_status soft_event_elapsed(soft_event* start, soft_event* end,
                 "soft_event_elapsed: both events must have been recorded and "
                 "created without SOFT_EVENT_DISABLE_TIMING");
   }
-  if (!from.reached() || !to.reached()) return SOFT_NOT_READY;
+  if (!reachedByNow(from) || !reachedByNow(to)) return SOFT_NOT_READY;
   const int64_t nanoseconds =
       to.time->nanoseconds.load(std::memory_order_relaxed) -
       from.time->nanoseconds.load(std::memory_order_relaxed);
@@ -158,5 +175,7 @@ soft_status soft_stream_wait_event(soft_stream* stream, soft_event* event) {
   }
   const EventRecord record = event->last();
   if (record.stream == nullptr) return SOFT_OK;
+  traceDone({SOFT_TRACE_WAIT_EVENT, stream->device().index(), stream->id(), 0,
+             record.position, record.stream->id()});
   return enqueueWait(stream, record.stream, record.position);
 }

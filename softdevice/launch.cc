@@ -8,6 +8,7 @@
 
 #include "softdevice/device.h"
 #include "softdevice/enqueue.h"
+#include "softdevice/observe.h"
 #include "softdevice/order.h"
 #include "softdevice/pinned.h"
 #include "softdevice/softdevice.h"
@@ -20,6 +21,7 @@ using dipu::softdevice::deviceOfAddress;
 using dipu::softdevice::enqueue;
 using dipu::softdevice::enterStream;
 using dipu::softdevice::fail;
+using dipu::softdevice::observeFailure;
 using dipu::softdevice::pinnedRegistry;
 using dipu::softdevice::Task;
 using dipu::softdevice::TaskKind;
@@ -143,6 +145,7 @@ void soft_task_fail(soft_status status, const char* message) {
   if (const char* name = stream->runningName()) {
     text = std::string(name) + ": " + text;
   }
+  observeFailure(status);
   stream->device().setError(status, text.c_str());
 }
 

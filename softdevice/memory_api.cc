@@ -5,11 +5,15 @@
 #include <algorithm>
 
 #include "softdevice/device.h"
+#include "softdevice/fault.h"
 #include "softdevice/machine.h"
 #include "softdevice/pinned.h"
 #include "softdevice/softdevice.h"
 #include "softdevice/status.h"
+#include "softdevice/trace.h"
 
+using dipu::softdevice::checkFaults;
+using dipu::softdevice::checkHostFaults;
 using dipu::softdevice::checkMayBlock;
 using dipu::softdevice::checkProcess;
 using dipu::softdevice::Device;
@@ -19,6 +23,7 @@ using dipu::softdevice::fail;
 using dipu::softdevice::findDevice;
 using dipu::softdevice::PinnedOrigin;
 using dipu::softdevice::pinnedRegistry;
+using dipu::softdevice::traced;
 
 namespace {
 
@@ -26,6 +31,46 @@ namespace {
 std::size_t pinnedBytes(std::size_t bytes) {
   constexpr std::size_t kPage = 4096;
   return (bytes + kPage - 1) / kPage * kPage;
+}
+
+// Frees memory of `owner`, which is nullptr when it is nobody's.
+soft_status freeAfterWork(Device* owner, void* ptr) {
+  if (owner != nullptr) {
+    owner->drain();
+    if (owner->lost()) return owner->error();
+    if (owner->memory().release(ptr)) return SOFT_OK;
+  }
+  return fail(SOFT_INVALID_VALUE,
+              "soft_free: %p is not the start of an allocation of any device",
+              ptr);
+}
+
+soft_status hostAllocate(std::size_t bytes, void** out_ptr) {
+  if (soft_status status = checkHostFaults(bytes)) return status;
+  const std::size_t available = dipu::softdevice::availableMemory();
+  void* ptr = MAP_FAILED;
+  if (bytes <= available) {
+    ptr = mmap(nullptr, pinnedBytes(bytes), PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  }
+  if (ptr == MAP_FAILED) {
+    return fail(SOFT_OUT_OF_MEMORY,
+                "soft_host_malloc: %zu bytes of host memory asked for, %zu "
+                "available",
+                bytes, available);
+  }
+  pinnedRegistry().add(ptr, pinnedBytes(bytes), PinnedOrigin::kAllocated);
+  *out_ptr = ptr;
+  return SOFT_OK;
+}
+
+soft_status hostFree(void* ptr, std::size_t bytes) {
+  drainAllDevices();
+  if (!pinnedRegistry().remove(ptr, PinnedOrigin::kAllocated)) {
+    return fail(SOFT_INVALID_VALUE, "soft_host_free: %p is freed twice", ptr);
+  }
+  munmap(ptr, bytes);
+  return SOFT_OK;
 }
 
 }  // namespace
@@ -42,20 +87,24 @@ soft_status soft_malloc(int32_t device, size_t bytes, void** out_ptr) {
     *out_ptr = nullptr;
     return SOFT_OK;
   }
-  return owner->memory().allocate(bytes, out_ptr);
+  return traced({SOFT_TRACE_ALLOCATE, device, SOFT_TRACE_NO_STREAM, bytes},
+                [&] {
+                  if (soft_status status = checkFaults(owner, bytes))
+                    return status;
+                  return owner->memory().allocate(bytes, out_ptr);
+                });
 }
 
 soft_status soft_free(void* ptr) {
   if (soft_status status = checkMayBlock("soft_free")) return status;
   if (ptr == nullptr) return SOFT_OK;
   Device* owner = deviceOfAddress(ptr);
-  if (owner != nullptr) {
-    owner->drain();
-    if (owner->memory().release(ptr)) return SOFT_OK;
-  }
-  return fail(SOFT_INVALID_VALUE,
-              "soft_free: %p is not the start of an allocation of any device",
-              ptr);
+  uintptr_t start = 0;
+  std::size_t bytes = 0;
+  if (owner != nullptr) owner->memory().find(ptr, &start, &bytes);
+  const int32_t device = owner == nullptr ? -1 : owner->index();
+  return traced({SOFT_TRACE_FREE, device, SOFT_TRACE_NO_STREAM, bytes},
+                [&] { return freeAfterWork(owner, ptr); });
 }
 
 soft_status soft_memory_info(int32_t device, size_t* out_free,
@@ -83,21 +132,8 @@ soft_status soft_host_malloc(size_t bytes, void** out_ptr) {
     *out_ptr = nullptr;
     return SOFT_OK;
   }
-  const std::size_t available = dipu::softdevice::availableMemory();
-  void* ptr = MAP_FAILED;
-  if (bytes <= available) {
-    ptr = mmap(nullptr, pinnedBytes(bytes), PROT_READ | PROT_WRITE,
-               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  }
-  if (ptr == MAP_FAILED) {
-    return fail(SOFT_OUT_OF_MEMORY,
-                "soft_host_malloc: %zu bytes of host memory asked for, %zu "
-                "available",
-                bytes, available);
-  }
-  pinnedRegistry().add(ptr, pinnedBytes(bytes), PinnedOrigin::kAllocated);
-  *out_ptr = ptr;
-  return SOFT_OK;
+  return traced({SOFT_TRACE_HOST_ALLOCATE, -1, SOFT_TRACE_NO_STREAM, bytes},
+                [&] { return hostAllocate(bytes, out_ptr); });
 }
 
 soft_status soft_host_free(void* ptr) {
@@ -110,12 +146,8 @@ soft_status soft_host_free(void* ptr) {
     return fail(SOFT_INVALID_VALUE,
                 "soft_host_free: %p did not come from soft_host_malloc", ptr);
   }
-  drainAllDevices();
-  if (!pinnedRegistry().remove(ptr, PinnedOrigin::kAllocated)) {
-    return fail(SOFT_INVALID_VALUE, "soft_host_free: %p is freed twice", ptr);
-  }
-  munmap(ptr, bytes);
-  return SOFT_OK;
+  return traced({SOFT_TRACE_HOST_FREE, -1, SOFT_TRACE_NO_STREAM, bytes},
+                [&] { return hostFree(ptr, bytes); });
 }
 
 soft_status soft_host_register(void* ptr, size_t bytes) {

@@ -23,12 +23,19 @@ void waitTask(void* payload) {
   wait->other->waitFor(wait->position, kSpinUs);
 }
 
+bool waitIsOver(const void* payload) {
+  const auto* wait = static_cast<const Wait*>(payload);
+  return wait->other->reached(wait->position);
+}
+
 }  // namespace
 
 soft_status enqueueWait(soft_stream* stream, soft_stream* other,
                         uint64_t position) {
   if (stream == other || other->reached(position)) return SOFT_OK;
-  return enqueue(stream, {TaskKind::kWait, "wait", waitTask, sizeof(Wait)},
+  const Task task{TaskKind::kWait, "wait", waitTask,
+                  sizeof(Wait),    0,      waitIsOver};
+  return enqueue(stream, task,
                  [&](void* payload) { new (payload) Wait{other, position}; });
 }
 
@@ -42,6 +49,11 @@ soft_status orderWithOthers(soft_stream* stream) {
     }
   }
   return SOFT_OK;
+}
+
+soft_status enterBarred(soft_stream* stream) {
+  if (stream->device().lost()) return stream->device().error();
+  return stream->isOrdered() ? orderWithOthers(stream) : SOFT_OK;
 }
 
 soft_status failStream(const char* function, const soft_stream* stream) {

@@ -23,6 +23,9 @@ soft_status enqueueWait(soft_stream* stream, soft_stream* other,
 // costs one load and a branch while a device has no such streams.
 soft_status orderWithOthers(soft_stream* stream);
 
+// As orderWithOthers, unless the stream's device is lost.
+soft_status enterBarred(soft_stream* stream);
+
 // The error for a handle that is NULL or dead, or a process that is ending.
 soft_status failStream(const char* function, const soft_stream* stream);
 
@@ -32,7 +35,7 @@ inline soft_status enterStream(const char* function, soft_stream* stream) {
   if (stream == nullptr || stream->closed() || !processIsRunning()) {
     return failStream(function, stream);
   }
-  return stream->isOrdered() ? orderWithOthers(stream) : SOFT_OK;
+  return stream->isBarred() ? enterBarred(stream) : SOFT_OK;
 }
 
 }  // namespace dipu::softdevice

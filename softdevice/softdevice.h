@@ -61,7 +61,8 @@ enum {
   SOFT_CAPTURE_INVALIDATED = 12, /* an earlier call has spoilt the capture */
   SOFT_CAPTURE_UNMATCHED = 13,   /* end without begin, or by another thread */
   SOFT_CAPTURE_UNJOINED = 14,    /* work of a fork is not joined */
-  SOFT_CAPTURE_IMPLICIT = 15     /* it would depend on the default stream */
+  SOFT_CAPTURE_IMPLICIT = 15,    /* it would depend on the default stream */
+  SOFT_DEVICE_LOST = 16 /* sticky; every call fails, see soft_debug.h */
 };
 
 /* Name such as "SOFT_OUT_OF_MEMORY"; never NULL, static storage. */

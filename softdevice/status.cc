@@ -57,6 +57,8 @@ const char* soft_status_name(soft_status status) {
       return "SOFT_CAPTURE_UNJOINED";
     case SOFT_CAPTURE_IMPLICIT:
       return "SOFT_CAPTURE_IMPLICIT";
+    case SOFT_DEVICE_LOST:
+      return "SOFT_DEVICE_LOST";
     default:
       return "SOFT_UNKNOWN_STATUS";
   }

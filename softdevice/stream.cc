@@ -6,12 +6,15 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <new>
 
 #include "softdevice/config.h"
 #include "softdevice/device.h"
+#include "softdevice/observe.h"
+#include "softdevice/schedule.h"
 
 namespace dipu::softdevice {
 namespace {
@@ -108,11 +111,19 @@ soft_status soft_stream::waitForRoom() {
 }
 
 void soft_stream::waitFor(uint64_t position, int64_t spin_us) {
-  if (pollFor(spin_us, [&] { return reached(position); })) return;
-  soft_stream* const self = current();
-  if (self != nullptr) {
-    self->activity_.store(Activity::kWaiting, std::memory_order_seq_cst);
+  if (dipu::softdevice::observing(dipu::softdevice::kSchedule)) {
+    dipu::softdevice::schedule().runUntil(this, position);
+  } else {
+    await(position, spin_us, -1);
   }
+}
+
+bool soft_stream::await(uint64_t position, int64_t spin_us, int64_t limit_ms) {
+  if (pollFor(spin_us, [&] { return reached(position); })) return true;
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::milliseconds(limit_ms);
+  soft_stream* const self = current();
+  if (self != nullptr) self->setWaiting(true);
   {
     std::unique_lock<std::mutex> lock(mutex_);
     for (;;) {
@@ -121,12 +132,23 @@ void soft_stream::waitFor(uint64_t position, int64_t spin_us) {
       }
       heavyBarrier();  // see Note [Asymmetric barrier]
       if (reached(position)) break;
-      progress_.wait(lock);
+      if (limit_ms < 0) {
+        progress_.wait(lock);
+      } else if (progress_.wait_until(lock, end) == std::cv_status::timeout) {
+        break;
+      }
     }
   }
-  if (self != nullptr) {
-    self->activity_.store(Activity::kRunning, std::memory_order_seq_cst);
-  }
+  if (self != nullptr) self->setWaiting(false);
+  return reached(position);
+}
+
+const dipu::softdevice::Slot* soft_stream::next() const {
+  const uint64_t done = completed();
+  const uint64_t last = tail();
+  // The last task of a closed stream is its end, and ring_ goes with it.
+  if (done == last || (closed() && done + 1 == last)) return nullptr;
+  return &ring_[done & (kSlots - 1)];
 }
 
 void soft_stream::announceProgress() {

@@ -69,8 +69,19 @@ struct soft_stream {
     return completed_.load(std::memory_order_acquire) >= position;
   }
   // Blocks until `position` is reached; polls for about `spin_us` before it
-  // sleeps.
+  // sleeps. Under a schedule (schedule.h) it runs the tasks that this takes.
   void waitFor(uint64_t position, int64_t spin_us);
+  // As above without looking for a schedule, for `limit_ms` at most (negative:
+  // no limit); whether `position` has been reached.
+  bool await(uint64_t position, int64_t spin_us, int64_t limit_ms);
+  // Position of the last task that has finished.
+  uint64_t completed() const {
+    return completed_.load(std::memory_order_acquire);
+  }
+  // The first task that has not finished, nullptr if there is none but the
+  // stream's end. The caller is Device::visitStreams, which keeps the ring from
+  // being freed; the task does not change while the worker stands before it.
+  const dipu::softdevice::Slot* next() const;
 
   // The stream whose worker is the calling thread, else nullptr.
   static soft_stream* current();
@@ -81,6 +92,11 @@ struct soft_stream {
   void runInPlace(const char* name, soft_task task, void* payload);
   // Does not return once the process is ending.
   void stopAtExit();
+  // Says that the task waits for others, so that exit() does not wait for it.
+  void setWaiting(bool waiting) {
+    activity_.store(waiting ? Activity::kWaiting : Activity::kRunning,
+                    std::memory_order_seq_cst);
+  }
 
   Device& device() const { return *device_; }
   uint64_t id() const { return id_; }
@@ -100,6 +116,9 @@ struct soft_stream {
   void setObserved(bool on) { set(kObserved, on); }
   bool isCapturing() const { return has(kCapturing); }  // see capture.h
   void setCapturing(bool on) { set(kCapturing, on); }
+  // Whether the stream cannot be entered without further ado, see order.h.
+  bool isBarred() const { return has(kOrdered | kLost); }
+  void setLost(bool on) { set(kLost, on); }  // see Device::lose
 
  private:
   using Slot = dipu::softdevice::Slot;
@@ -108,6 +127,7 @@ struct soft_stream {
   static constexpr uint32_t kOrdered = 1;
   static constexpr uint32_t kObserved = 2;
   static constexpr uint32_t kCapturing = 4;
+  static constexpr uint32_t kLost = 8;
 
   bool has(uint32_t mode) const {
     return (modes_.load(std::memory_order_relaxed) & mode) != 0;

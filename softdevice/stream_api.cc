@@ -3,9 +3,11 @@
 
 #include "softdevice/device.h"
 #include "softdevice/order.h"
+#include "softdevice/schedule.h"
 #include "softdevice/softdevice.h"
 #include "softdevice/status.h"
 #include "softdevice/stream.h"
+#include "softdevice/trace.h"
 
 using dipu::softdevice::checkMayBlock;
 using dipu::softdevice::config;
@@ -15,6 +17,9 @@ using dipu::softdevice::fail;
 using dipu::softdevice::failStream;
 using dipu::softdevice::findDevice;
 using dipu::softdevice::processIsRunning;
+using dipu::softdevice::schedulePoint;
+using dipu::softdevice::TraceCall;
+using dipu::softdevice::traced;
 
 soft_status soft_stream_create(int32_t device, int32_t priority, uint32_t flags,
                                soft_stream** out_stream) {
@@ -66,7 +71,9 @@ soft_status soft_stream_query(soft_stream* stream) {
   if (stream == nullptr || stream->closed() || !processIsRunning()) {
     return failStream("soft_stream_query", stream);
   }
-  if (!stream->reached(stream->tail())) return SOFT_NOT_READY;
+  const uint64_t position = stream->tail();
+  if (!stream->reached(position)) schedulePoint();
+  if (!stream->reached(position)) return SOFT_NOT_READY;
   return stream->device().error();
 }
 
@@ -74,11 +81,15 @@ soft_status soft_stream_synchronize(soft_stream* stream) {
   if (soft_status status = checkMayBlock("soft_stream_synchronize")) {
     return status;
   }
-  if (soft_status status = enterStream("soft_stream_synchronize", stream)) {
-    return status;
-  }
-  stream->waitFor(stream->tail(), config().spin_us);
-  return stream->device().error();
+  soft_status status = enterStream("soft_stream_synchronize", stream);
+  // What was enqueued before the loss still runs.
+  if (status != SOFT_OK && status != SOFT_DEVICE_LOST) return status;
+  const TraceCall call{SOFT_TRACE_SYNCHRONIZE, stream->device().index(),
+                       stream->id()};
+  return traced(call, [&] {
+    stream->waitFor(stream->tail(), config().spin_us);
+    return stream->device().error();
+  });
 }
 
 int32_t soft_stream_device(const soft_stream* stream) {
