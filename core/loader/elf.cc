@@ -23,6 +23,10 @@ constexpr uint16_t kHostMachine = EM_AARCH64;
 #error "name this machine's ELF code here"
 #endif
 
+constexpr char kUnreadable[] = "the file cannot be read";
+constexpr char kDamaged[] =
+    "the file is truncated or damaged. Install its package anew";
+
 std::string machineName(uint16_t machine) {
   switch (machine) {
     case EM_X86_64:
@@ -43,7 +47,7 @@ class File {
  public:
   explicit File(const std::string& path)
       : stream_(path, std::ios::binary | std::ios::ate) {
-    if (!stream_) throw std::runtime_error("the file cannot be read");
+    if (!stream_) throw std::runtime_error(kUnreadable);
     size_ = static_cast<uint64_t>(stream_.tellg());
   }
 
@@ -53,13 +57,13 @@ class File {
   std::vector<T> read(uint64_t offset, uint64_t count) {
     static_assert(std::is_trivially_copyable_v<T>);
     if (!holds(offset, count, sizeof(T))) {
-      throw std::runtime_error("the file is truncated or damaged");
+      throw std::runtime_error(kDamaged);
     }
     std::vector<T> values(count);
     stream_.seekg(static_cast<std::streamoff>(offset));
     stream_.read(reinterpret_cast<char*>(values.data()),
                  static_cast<std::streamsize>(count * sizeof(T)));
-    if (!stream_) throw std::runtime_error("the file cannot be read");
+    if (!stream_) throw std::runtime_error(kUnreadable);
     return values;
   }
 
@@ -75,7 +79,11 @@ class File {
 Elf64_Ehdr readHeader(File& file) {
   if (file.size() < SELFMAG ||
       std::memcmp(file.read<char>(0, SELFMAG).data(), ELFMAG, SELFMAG) != 0) {
-    throw std::runtime_error("the file is not a shared object (no ELF header)");
+    throw std::runtime_error(
+        file.size() == 0
+            ? "the file is empty. Install its package anew"
+            : "the file is not a shared object (no ELF header). Name the .so "
+              "file, or install its package anew");
   }
   const Elf64_Ehdr header = file.read<Elf64_Ehdr>(0, 1)[0];
   const bool is_native = header.e_ident[EI_CLASS] == ELFCLASS64 &&
@@ -84,10 +92,12 @@ Elf64_Ehdr readHeader(File& file) {
   if (!is_native) {
     throw std::runtime_error("it was built for " +
                              machineName(header.e_machine) +
-                             ", this machine is " + machineName(kHostMachine));
+                             ", this machine is " + machineName(kHostMachine) +
+                             ". Install the package for this machine");
   }
   if (header.e_type != ET_DYN) {
-    throw std::runtime_error("the ELF file is not a shared object");
+    throw std::runtime_error(
+        "it is an ELF file, but no shared object. Link it with -shared");
   }
   return header;
 }
@@ -98,7 +108,7 @@ void checkSegments(File& file, const Elf64_Ehdr& header) {
        file.read<Elf64_Phdr>(header.e_phoff, header.e_phnum)) {
     if (segment.p_type == PT_LOAD &&
         !file.holds(segment.p_offset, segment.p_filesz)) {
-      throw std::runtime_error("the file is truncated or damaged");
+      throw std::runtime_error(kDamaged);
     }
   }
 }
@@ -142,7 +152,7 @@ ElfInfo readElf(const std::string& path) {
     const bool is_dynamic = section.sh_type == SHT_DYNAMIC;
     if (!is_dynamic && section.sh_type != SHT_DYNSYM) continue;
     if (section.sh_link >= sections.size()) {
-      throw std::runtime_error("the file is truncated or damaged");
+      throw std::runtime_error(kDamaged);
     }
     const Elf64_Shdr& linked = sections[section.sh_link];
     const auto strings = file.read<char>(linked.sh_offset, linked.sh_size);

@@ -21,6 +21,27 @@ bool contains(const std::vector<std::string>& list, const char* text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
+// The library that this thread is opening; null when none.
+thread_local const std::string* t_opening = nullptr;
+
+// Marks a library as being opened. Its constructors and its entry point run in
+// this time; one that opens vendor libraries itself would never come to an end.
+class Opening {
+ public:
+  explicit Opening(const std::string& path) {
+    if (t_opening != nullptr) {
+      failLoad(kKind, path,
+               "it is asked for while " + *t_opening +
+                   " is being opened, whose constructors or entry point call "
+                   "back into the host. Report it to that library's vendor");
+    }
+    t_opening = &path;
+  }
+  ~Opening() { t_opening = nullptr; }
+  Opening(const Opening&) = delete;
+  Opening& operator=(const Opening&) = delete;
+};
+
 // A library with the unwinder linked in statically ends the process when an
 // exception leaves it, instead of letting the host catch it. Such a copy asks
 // the dynamic linker for unwind tables and does not need the shared one.
@@ -38,21 +59,40 @@ const dipu_vendor* query(dipu_vendor_query_fn entry, const std::string& path) {
   try {
     return entry(DIPU_ABI_VERSION);
   } catch (...) {
-    failLoad(kKind, path, "its entry point threw a C++ exception");
+    failLoad(kKind, path,
+             "its entry point threw a C++ exception. Report it to the vendor");
   }
 }
 
-const dipu_vendor* findVendor(const SharedObject& object,
-                              const std::string& path) {
-  const std::string unwinder = checkUnwinder(object.elf);
+constexpr char kNoEntry[] =
+    "it does not export " DIPU_VENDOR_QUERY_SYMBOL
+    ", so it is not a vendor library of DIPU. Name the vendor's "
+    "libdipu_<name>.so, not a library of its SDK";
+
+// Refuses what can be refused before any code of the library runs.
+void checkElf(const ElfInfo& elf, const std::string& path) {
+  const std::string unwinder = checkUnwinder(elf);
   if (!unwinder.empty()) failLoad(kKind, path, unwinder);
+  // A file without section headers lists no symbols; dlsym will tell.
+  if (elf.exported.empty() || contains(elf.exported, DIPU_VENDOR_QUERY_SYMBOL))
+    return;
+  const bool is_mangled =
+      std::any_of(elf.exported.begin(), elf.exported.end(), [](auto& symbol) {
+        return symbol.find(DIPU_VENDOR_QUERY_SYMBOL) != std::string::npos;
+      });
+  failLoad(kKind, path,
+           is_mangled ? "it exports " DIPU_VENDOR_QUERY_SYMBOL
+                        " under a C++ name only. Include core/abi/vendor_api.h "
+                        "where it is defined"
+                      : kNoEntry);
+}
+
+// Opens the library and asks it for its tables.
+const dipu_vendor* findVendor(const std::string& path) {
+  void* const handle = openSharedObject(kKind, path, Scope::kLocal);
   auto entry = reinterpret_cast<dipu_vendor_query_fn>(
-      dlsym(object.handle, DIPU_VENDOR_QUERY_SYMBOL));
-  if (entry == nullptr) {
-    failLoad(kKind, path,
-             "it does not export " DIPU_VENDOR_QUERY_SYMBOL
-             ", so it is not a vendor library of DIPU");
-  }
+      dlsym(handle, DIPU_VENDOR_QUERY_SYMBOL));
+  if (entry == nullptr) failLoad(kKind, path, kNoEntry);
   const dipu_vendor* vendor = query(entry, path);
   if (vendor == nullptr) {
     failLoad(kKind, path,
@@ -94,13 +134,11 @@ Library::Library(const dipu_vendor* vendor, std::string path)
 
 Library Library::open(const std::string& path) {
   const std::string absolute = absolutePath(path);
-  const SharedObject object = openSharedObject(kKind, absolute, Scope::kLocal);
-  try {
-    return Library(findVendor(object, absolute), absolute);
-  } catch (const LoadError&) {
-    dlclose(object.handle);
-    throw;
-  }
+  checkElf(inspectSharedObject(kKind, absolute), absolute);
+  const Opening opening(absolute);
+  // One that is refused from here on stays mapped: its constructors may have
+  // started threads, which would run on in memory that is gone.
+  return Library(findVendor(absolute), absolute);
 }
 
 Library Library::adopt(const dipu_vendor* vendor, const std::string& origin) {

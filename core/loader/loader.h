@@ -2,9 +2,10 @@
 //
 // Opens a vendor library and checks that it can serve this host.
 //
-// A library that is refused has no effect on the process, and the text of the
-// LoadError is complete: it names the file, what is wrong with which values,
-// and what to do. It is meant to be shown to the user as it is.
+// The text of a LoadError is complete: it names the file, what is wrong with
+// which values, and what to do. It is meant to be shown to the user as it is
+// and is valid UTF-8. Whatever can be known from the file itself is checked
+// before any of its code runs.
 #pragma once
 
 #include <stdexcept>
@@ -28,7 +29,8 @@ class Library {
  public:
   // Opens the file at `path` and checks it. Opening the same file again is
   // legal and gives the same tables. Does not touch the vendor's SDK beyond
-  // what its static initialisers do. Blocks while the file is read.
+  // what its static initialisers do. Blocks while the file is read. A library
+  // that calls this while it is being opened itself gets an error.
   // Throws LoadError.
   static Library open(const std::string& path);
 

@@ -137,17 +137,19 @@ void OperatorLibrary::warnAboutMangledNames() {
 }
 
 OperatorLibrary OperatorLibrary::open(const Options& options) {
-  openSharedObject("DIOPI runtime", absolutePath(options.runtime_path),
-                   Scope::kGlobal);
+  constexpr char kRuntime[] = "DIOPI runtime";
+  const std::string runtime_path = absolutePath(options.runtime_path);
+  inspectSharedObject(kRuntime, runtime_path);
+  openSharedObject(kRuntime, runtime_path, Scope::kGlobal);
   OperatorLibrary library;
   library.path_ = absolutePath(options.path);
   library.chooseRevision(options.revision);
-  const SharedObject object =
-      openSharedObject(kKind, library.path_, Scope::kLocal);
-  library.resolve(object.handle, options.disabled_functions);
+  const ElfInfo elf = inspectSharedObject(kKind, library.path_);
+  library.resolve(openSharedObject(kKind, library.path_, Scope::kLocal),
+                  options.disabled_functions);
 
   std::unordered_set<std::string_view> mangled;
-  for (const auto& name : object.elf.exported) mangled.insert(unmangled(name));
+  for (const auto& name : elf.exported) mangled.insert(unmangled(name));
   for (size_t i = 0; i < kSymbolCount; ++i) {
     if (library.states_[i] == SymbolState::kMissing &&
         mangled.count(kSymbols[i].name) != 0) {

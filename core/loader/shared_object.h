@@ -9,19 +9,18 @@
 
 namespace dipu::loader {
 
-// A shared object that is open.
-struct SharedObject {
-  void* handle;
-  ElfInfo elf;
-};
-
 // Whether the names that an object exports serve objects opened later.
 enum class Scope { kLocal, kGlobal };
 
-// Opens the file at `path`, binding all symbols at once. `kind` names it in
-// messages, as in "vendor library". The caller keeps it open. Throws LoadError.
-SharedObject openSharedObject(const std::string& kind, const std::string& path,
-                              Scope scope);
+// Checks, without running any of its code, that the file at `path` can be
+// opened on this machine and that nobody but its owner and group can change
+// it. `kind` names it in messages, as in "vendor library". Throws LoadError.
+ElfInfo inspectSharedObject(const std::string& kind, const std::string& path);
+
+// Opens a file that has been inspected, binding all symbols at once. Its
+// constructors run. The caller keeps it open. Throws LoadError.
+void* openSharedObject(const std::string& kind, const std::string& path,
+                       Scope scope);
 
 // Throws the LoadError "cannot load <kind> <path>: <reason>".
 [[noreturn]] void failLoad(const std::string& kind, const std::string& path,

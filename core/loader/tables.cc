@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/loader/text.h"
+
 namespace dipu::loader {
 namespace {
 
@@ -68,6 +70,13 @@ constexpr Slot kOperatorsSlots[] = {
     DIPU_SLOT(dipu_operators_api, library),
 };
 
+// A reason that only the maker of the library can remove.
+std::string mistake(const std::string& reason) {
+  return reason +
+         ". The library breaks the vendor contract; report it to the "
+         "vendor";
+}
+
 // Returns the first slot that `table` does not fill; null when none.
 template <size_t kCount>
 const char* missingSlot(const void* table, const Slot (&slots)[kCount]) {
@@ -87,19 +96,22 @@ std::string checkSlots(const std::string& name, const void* table,
                        const Slot (&slots)[kCount]) {
   const char* missing = missingSlot(table, slots);
   if (missing == nullptr) return "";
-  return "the required slot " + name + "." + missing +
-         " is NULL or lies beyond struct_size";
+  return mistake("the required slot " + name + "." + missing +
+                 " is NULL or lies beyond struct_size");
 }
 
 template <size_t kCount>
 std::string checkRequired(const std::string& name, const void* table,
                           uint32_t host_version, const Slot (&slots)[kCount]) {
-  if (table == nullptr) return "the required table '" + name + "' is NULL";
+  if (table == nullptr) {
+    return mistake("the required table '" + name + "' is NULL");
+  }
   const TableHead head = headOf(table);
   if (head.struct_size < sizeof(TableHead)) {
-    return "the table '" + name + "' has struct_size " +
-           std::to_string(head.struct_size) +
-           ", too small to be one; set it to sizeof(dipu_" + name + "_api)";
+    return mistake("the table '" + name + "' has struct_size " +
+                   std::to_string(head.struct_size) +
+                   ", too small to be one; set it to sizeof(dipu_" + name +
+                   "_api)");
   }
   if (DIPU_VERSION_MAJOR(head.version) != DIPU_VERSION_MAJOR(host_version)) {
     return "the table '" + name + "' has version " + versionText(head.version) +
@@ -111,13 +123,13 @@ std::string checkRequired(const std::string& name, const void* table,
 }
 
 std::string checkName(const char* name) {
-  if (name == nullptr) return "the vendor's name is NULL";
+  if (name == nullptr) return mistake("the vendor's name is NULL");
   const std::string_view text(name, strnlen(name, kMaxNameLength + 1));
   constexpr char kLetters[] = "abcdefghijklmnopqrstuvwxyz_";
   if (text.empty() || text.size() > kMaxNameLength ||
       text.find_first_not_of(kLetters) != std::string_view::npos) {
-    return "the vendor's name '" + std::string(text) +
-           "' is not made of 1 to 32 letters a-z and '_'";
+    return mistake("the vendor's name '" + safeText(text) +
+                   "' is not made of 1 to 32 letters a-z and '_'");
   }
   return "";
 }
@@ -125,10 +137,10 @@ std::string checkName(const char* name) {
 std::string checkHead(const dipu_vendor& vendor) {
   constexpr size_t kLeast = offsetof(dipu_vendor, operators);
   if (vendor.struct_size < kLeast) {
-    return "its dipu_vendor has struct_size " +
-           std::to_string(vendor.struct_size) + ", at least " +
-           std::to_string(kLeast) +
-           " are needed; set it to sizeof(dipu_vendor)";
+    return mistake("its dipu_vendor has struct_size " +
+                   std::to_string(vendor.struct_size) + ", at least " +
+                   std::to_string(kLeast) +
+                   " are needed; set it to sizeof(dipu_vendor)");
   }
   if (DIPU_VERSION_MAJOR(vendor.abi_version) !=
       DIPU_VERSION_MAJOR(DIPU_ABI_VERSION)) {
@@ -140,10 +152,10 @@ std::string checkHead(const dipu_vendor& vendor) {
   }
   std::string problem = checkName(vendor.name);
   if (!problem.empty()) return problem;
-  if (vendor.display_name == nullptr) return "its display_name is NULL";
-  if (vendor.version == nullptr) return "its version is NULL";
-  if (vendor.sdk_version == nullptr) return "its sdk_version is NULL";
-  if (vendor.initialize == nullptr) return "its initialize is NULL";
+  if (!vendor.display_name) return mistake("its display_name is NULL");
+  if (!vendor.version) return mistake("its version is NULL");
+  if (!vendor.sdk_version) return mistake("its sdk_version is NULL");
+  if (!vendor.initialize) return mistake("its initialize is NULL");
   return "";
 }
 

@@ -5,11 +5,15 @@
 
 #include <elf.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+
+#include "core/loader/dl_error.h"
 
 namespace dipu::loader {
 namespace {
@@ -55,14 +59,68 @@ TEST(Loader, OpensAVendorLibrary) {
 TEST(Loader, NamesAMissingFile) {
   EXPECT_EQ(refusal("/nowhere/libdipu_x.so"),
             "cannot load vendor library /nowhere/libdipu_x.so: the file does "
-            "not exist");
+            "not exist. Install the vendor's package, or correct the path");
+}
+
+TEST(Loader, NamesAPathThatIsNoText) {
+  EXPECT_EQ(refusal("/nowhere/\xff.so")
+                .find("cannot load vendor library "
+                      "/nowhere/\\xff.so: "),
+            0u);
 }
 
 TEST(Loader, RefusesAFolder) { EXPECT_REFUSED(kFolder, "it is a folder"); }
 
+TEST(Loader, RefusesALoopOfLinks) {
+  const fs::path first = fs::path(::testing::TempDir()) / "first.so";
+  const fs::path second = fs::path(::testing::TempDir()) / "second.so";
+  fs::create_symlink(second, first);
+  fs::create_symlink(first, second);
+  EXPECT_REFUSED(first, "the file cannot be reached: Too many levels");
+}
+
+TEST(Loader, RefusesWhatIsNoFile) {
+  EXPECT_REFUSED("/dev/null", "it is not a regular file");
+}
+
+TEST(Loader, RefusesAFileThatEverybodyCanChange) {
+  const fs::path path = writeFile(
+      "open.so", readFile(std::string(kFolder) + "libgood_vendor.so"));
+  fs::permissions(path, fs::perms::others_write, fs::perm_options::add);
+  EXPECT_REFUSED(path, "every user of this machine can change it");
+  EXPECT_REFUSED(path, "chmod o-w");
+  fs::permissions(path, fs::perms::others_write, fs::perm_options::remove);
+  EXPECT_EQ(refusal(path), "");
+}
+
+// Root can read everything, so the test becomes somebody else for a moment.
+TEST(Loader, RefusesAFileThatCannotBeRead) {
+  constexpr uid_t kNobody = 65534;
+  char folder[] = "/tmp/dipu_loader_XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  fs::permissions(folder, fs::perms::others_exec, fs::perm_options::add);
+  const fs::path path = fs::path(folder) / "secret.so";
+  std::ofstream(path) << "secret";
+  fs::permissions(path, fs::perms::none);
+  const uid_t self = geteuid();
+  const bool is_plain = self != 0 || seteuid(kNobody) == 0;
+  const std::string text = refusal(path);
+  EXPECT_EQ(seteuid(self), 0);
+  fs::remove_all(folder);
+  if (!is_plain) GTEST_SKIP() << "this user can read every file";
+  EXPECT_NE(text.find("cannot be read: Permission denied"), std::string::npos)
+      << text;
+}
+
 TEST(Loader, RefusesWhatIsNoElfFile) {
   EXPECT_REFUSED(writeFile("text.so", "hello"), "no ELF header");
-  EXPECT_REFUSED(writeFile("empty.so", ""), "no ELF header");
+  EXPECT_REFUSED(writeFile("empty.so", ""), "the file is empty");
+}
+
+TEST(Loader, RefusesAProgram) {
+  std::string bytes = readFile(std::string(kFolder) + "libgood_vendor.so");
+  bytes.at(offsetof(Elf64_Ehdr, e_type)) = static_cast<char>(ET_REL);
+  EXPECT_REFUSED(writeFile("object.so", bytes), "no shared object");
 }
 
 TEST(Loader, RefusesAnotherArchitecture) {
@@ -88,6 +146,33 @@ TEST(Loader, NamesTheMissingDependency) {
 TEST(Loader, NamesTheUndefinedSymbol) {
   EXPECT_REFUSED(std::string(kFolder) + "libundefined_symbol.so",
                  "it uses the symbol _ZN3sdk8openCardEi (sdk::openCard(int))");
+}
+
+TEST(Loader, NamesTheSymbolThatADependencyLacks) {
+  const std::string path = std::string(kFolder) + "libincomplete_dependency.so";
+  EXPECT_REFUSED(path,
+                 "libincomplete.so uses the symbol "
+                 "_ZN3sdk8openCardEi (sdk::openCard(int))");
+  EXPECT_REFUSED(path, "Install the version of the SDK");
+}
+
+TEST(Loader, NamesTheVersionThatADependencyLacks) {
+  EXPECT_EQ(explainDlError("/lib/libsdk.so.2: version `SDK_2.7' not found "
+                           "(required by /opt/libdipu_x.so)",
+                           "/opt/libdipu_x.so"),
+            "it needs SDK_2.7 of a library, but /lib/libsdk.so.2, which was "
+            "found, does not have it. Install the version of the SDK or system "
+            "that it was built for");
+}
+
+TEST(Loader, PassesOnWhatItDoesNotUnderstand) {
+  EXPECT_EQ(explainDlError("invalid mode", "/opt/libdipu_x.so"),
+            "invalid mode");
+}
+
+TEST(Loader, RefusesAnEntryPointUnderACxxName) {
+  EXPECT_REFUSED(std::string(kFolder) + "libmangled_entry.so",
+                 "exports dipu_vendor_query under a C++ name only");
 }
 
 TEST(Loader, RefusesALibraryWithoutEntryPoint) {

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "core/loader/loader.h"
 #include "core/loader/tests/test_vendor.h"
@@ -49,7 +50,8 @@ TEST(Tables, MessageNamesTheOrigin) {
   TestVendor bad;
   bad.vendor.name = nullptr;
   EXPECT_EQ(refusal(bad),
-            "cannot load vendor library built in: the vendor's name is NULL");
+            "cannot load vendor library built in: the vendor's name is NULL. "
+            "The library breaks the vendor contract; report it to the vendor");
 }
 
 TEST(Tables, RefusesANullVendor) {
@@ -87,10 +89,63 @@ TEST(Tables, RefusesAnEmptyTable) {
   EXPECT_REFUSED(bad, "the table 'event' has struct_size 0");
 }
 
-TEST(Tables, RefusesANullSlot) {
+// Takes each slot out of `table`, a member of `bad` called `name`, and expects
+// the refusal to name it. TestVendor fills required slots only.
+template <typename Table>
+void expectEverySlotIsRequired(TestVendor& bad, Table& table, const char* name,
+                               const std::vector<const char*>& slots) {
+  const auto bytes = reinterpret_cast<char*>(&table);
+  size_t filled = 0;
+  for (size_t at = sizeof(size_t) + 2 * sizeof(uint32_t); at < sizeof(table);
+       at += sizeof(void*)) {
+    void* slot = nullptr;
+    std::memcpy(&slot, bytes + at, sizeof(slot));
+    if (slot == nullptr) continue;
+    ASSERT_LT(filled, slots.size());
+    std::memset(bytes + at, 0, sizeof(slot));
+    EXPECT_REFUSED(bad, std::string("the required slot ") + name + "." +
+                            slots[filled++] + " is NULL");
+    std::memcpy(bytes + at, &slot, sizeof(slot));
+  }
+  EXPECT_EQ(filled, slots.size());
+  EXPECT_EQ(refusal(bad), "");
+}
+
+TEST(Tables, RefusesEveryNullSlot) {
   TestVendor bad;
-  bad.event.elapsed = nullptr;
-  EXPECT_REFUSED(bad, "the required slot event.elapsed is NULL");
+  expectEverySlotIsRequired(bad, bad.device, "device",
+                            {"get_count", "set_current", "get_current",
+                             "synchronize", "get_properties"});
+  expectEverySlotIsRequired(
+      bad, bad.memory, "memory",
+      {"allocate", "deallocate", "get_info", "host_allocate", "host_deallocate",
+       "copy", "copy_async", "set_async"});
+  expectEverySlotIsRequired(bad, bad.stream, "stream",
+                            {"create", "destroy", "get_default", "query",
+                             "synchronize", "wait_event"});
+  expectEverySlotIsRequired(
+      bad, bad.event, "event",
+      {"create", "destroy", "record", "query", "synchronize", "elapsed"});
+}
+
+TEST(Tables, RefusesAVendorWithoutItsParts) {
+  const auto refusalWithout = [](auto field) {
+    TestVendor bad;
+    bad.vendor.*field = nullptr;
+    return refusal(bad);
+  };
+  for (const std::string& text : {refusalWithout(&dipu_vendor::name),
+                                  refusalWithout(&dipu_vendor::display_name),
+                                  refusalWithout(&dipu_vendor::version),
+                                  refusalWithout(&dipu_vendor::sdk_version),
+                                  refusalWithout(&dipu_vendor::initialize),
+                                  refusalWithout(&dipu_vendor::device),
+                                  refusalWithout(&dipu_vendor::memory),
+                                  refusalWithout(&dipu_vendor::stream),
+                                  refusalWithout(&dipu_vendor::event)}) {
+    EXPECT_NE(text.find(" is NULL. The library breaks"), std::string::npos)
+        << text;
+  }
 }
 
 TEST(Tables, RefusesASlotBeyondTheTable) {
