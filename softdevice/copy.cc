@@ -7,6 +7,7 @@
 #include "softdevice/device.h"
 #include "softdevice/enqueue.h"
 #include "softdevice/order.h"
+#include "softdevice/pause.h"
 #include "softdevice/pinned.h"
 #include "softdevice/soft_copy_2d.h"
 #include "softdevice/softdevice.h"
@@ -21,6 +22,7 @@ using dipu::softdevice::deviceOfAddress;
 using dipu::softdevice::enqueue;
 using dipu::softdevice::enterStream;
 using dipu::softdevice::fail;
+using dipu::softdevice::HostAccess;
 using dipu::softdevice::pinnedRegistry;
 using dipu::softdevice::Task;
 using dipu::softdevice::TaskKind;
@@ -177,6 +179,7 @@ soft_status copyNow(const char* function, soft_stream* stream,
                        copy.shape.bytes()};
   return traced(call, [&] {
     stream->waitFor(stream->tail(), config().spin_us);
+    const HostAccess access;
     copy.run();
     return stream->device().error();
   });
@@ -246,6 +249,7 @@ soft_status copyAndWait(const char* function, const Operand& dst,
         return status;
       }
     }
+    const HostAccess access;
     copy.run();
     return soft_status{SOFT_OK};
   });

@@ -2,7 +2,6 @@
 #include "softdevice/device_memory.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -17,8 +16,11 @@ namespace {
 // that a request it cannot back is an error and not a killed process.
 constexpr std::size_t kLargeBlock = std::size_t{16} << 20;
 
-std::size_t roundUp(std::size_t value, std::size_t to) {
-  return (value + to - 1) / to * to;
+// The smallest power of two that is not less than `value`.
+std::size_t powerOfTwo(std::size_t value) {
+  std::size_t power = 1;
+  while (power < value) power *= 2;
+  return power;
 }
 
 }  // namespace
@@ -28,7 +30,7 @@ DeviceMemory::DeviceMemory(int32_t device, std::size_t capacity)
   reserve();
   if (!valid()) return;
   parts_ = std::make_unique<std::atomic<int32_t>[]>(map_.bytes >> kPartShift);
-  free_[0] = map_.bytes;
+  free_ = AddressSpace({0, map_.bytes});
 }
 
 DeviceMemory::~DeviceMemory() {
@@ -48,11 +50,7 @@ void DeviceMemory::reserve() {
   const uintptr_t base = roundUp(reinterpret_cast<uintptr_t>(start), kPart);
   void* backing = reinterpret_cast<void*>(base + range + gap);
   if (mprotect(backing, range, PROT_READ | PROT_WRITE) != 0) return;
-  // Advice only: a kernel without huge pages refuses the first. A forked
-  // child cannot use the device and need not copy its page tables.
-  madvise(backing, range, MADV_HUGEPAGE);
-  madvise(backing, range, MADV_DONTFORK);
-  madvise(backing, range, MADV_DONTDUMP);
+  adviseBacking(backing, range);
   map_.base = base;
   map_.bytes = range;
   map_.offset = static_cast<intptr_t>(range + gap);
@@ -73,93 +71,79 @@ soft_status DeviceMemory::allocate(std::size_t bytes, void** out_ptr) {
                 "machine has only %zu bytes of memory available",
                 bytes, map_.device, availableMemory());
   }
-  const std::size_t size = roundUp(bytes, kMemoryGranule);
-  uintptr_t start = 0;
-  if (!takeBlock(size, &start)) {
+  Block block{};
+  if (!takeBlock(roundUp(bytes, kMemoryGranule), &block)) {
     return fail(SOFT_OUT_OF_MEMORY,
                 "soft_malloc: device %d has no gap of %zu bytes in its "
                 "addresses; free blocks lie scattered",
                 map_.device, bytes);
   }
-  used_blocks_[start] = size;
-  used_ += size;
-  countParts(start, size, 1);
+  const uintptr_t start = block.occupied.from;
+  used_ += block.bytes;
+  blocks_[start] = block;
+  countParts(block.occupied, 1);
   *out_ptr = reinterpret_cast<void*>(map_.base + start);
   return SOFT_OK;
 }
 
-// First fit. Large blocks start at a huge page.
-bool DeviceMemory::takeBlock(std::size_t bytes, uintptr_t* out_start) {
-  const std::size_t alignment = bytes >= kPart ? kPart : kMemoryGranule;
-  for (auto block = free_.begin(); block != free_.end(); ++block) {
-    const uintptr_t from = block->first;
-    const uintptr_t to = from + block->second;
-    const uintptr_t start = roundUp(from, alignment);
-    if (start > to || bytes > to - start) continue;
-    free_.erase(block);
-    if (start > from) free_[from] = start - from;
-    if (start + bytes < to) free_[start + bytes] = to - start - bytes;
-    *out_start = start;
-    return true;
+// See Note [Pages of an allocation]. Large blocks start at a huge page.
+bool DeviceMemory::takeBlock(std::size_t bytes, Block* out_block) {
+  std::size_t alignment = powerOfTwo(bytes);
+  std::size_t occupied = bytes;
+  if (bytes >= pageBytes()) {
+    alignment = bytes >= kPart ? kPart : pageBytes();
+    occupied = roundUp(bytes, pageBytes());
   }
-  return false;
+  uintptr_t start = 0;
+  if (!free_.take(occupied, alignment, &start)) return false;
+  *out_block = Block{bytes, {start, start + occupied}};
+  return true;
 }
 
 bool DeviceMemory::release(void* ptr) {
-  const uintptr_t start = reinterpret_cast<uintptr_t>(ptr) - map_.base;
   std::lock_guard<std::mutex> lock(mutex_);
-  auto block = used_blocks_.find(start);
-  if (block == used_blocks_.end()) return false;
-  const std::size_t bytes = block->second;
-  used_blocks_.erase(block);
-  used_ -= bytes;
-  countParts(start, bytes, -1);
-  addFree(start, bytes);
+  const auto found = blocks_.find(offsetOf(ptr));
+  if (found == blocks_.end() || found->second.opens != 0) return false;
+  const Block block = found->second;
+  blocks_.erase(found);
+  dropBlock(block);
   return true;
 }
 
 void DeviceMemory::releaseAll() {
   std::lock_guard<std::mutex> lock(mutex_);
-  for (const auto& [start, bytes] : used_blocks_) {
-    countParts(start, bytes, -1);
-    addFree(start, bytes);
-  }
-  used_blocks_.clear();
-  used_ = 0;
+  for (const auto& [start, block] : blocks_) dropBlock(block);
+  blocks_.clear();
 }
 
-// Joins the block with free neighbours and returns to the machine those of its
-// pages that no other block shares.
-void DeviceMemory::addFree(uintptr_t start, std::size_t bytes) {
-  static const std::size_t page = sysconf(_SC_PAGESIZE);
-  uintptr_t from = start;
-  uintptr_t to = start + bytes;
-  auto next = free_.lower_bound(start);
-  if (next != free_.end() && next->first == to) {
-    to += next->second;
-    next = free_.erase(next);
-  }
-  if (next != free_.begin()) {
-    auto previous = std::prev(next);
-    if (previous->first + previous->second == from) {
-      from = previous->first;
-      free_.erase(previous);
-    }
-  }
-  free_[from] = to - from;
-  const uintptr_t first = std::max(roundUp(from, page), start / page * page);
-  const uintptr_t last =
-      std::min(to / page * page, roundUp(start + bytes, page));
-  if (first < last) {
-    madvise(reinterpret_cast<void*>(map_.base + map_.offset + first),
-            last - first, MADV_DONTNEED);
-  }
+// Gives back the addresses, and to the machine those of the pages that no
+// other block shares.
+void DeviceMemory::dropBlock(const Block& block) {
+  const bool opened = block.opens != 0;
+  if (!opened) used_ -= block.bytes;
+  countParts(block.occupied, -1);
+  const auto [from, to] = block.occupied;
+  const auto joined = free_.give(from, to - from);
+  const Range pages{
+      std::max(roundUp(joined.from, pageBytes()), roundDown(from, pageBytes())),
+      std::min(roundDown(joined.to, pageBytes()), roundUp(to, pageBytes()))};
+  if (pages.from < pages.to) dropPages(pages, opened);
 }
 
-void DeviceMemory::countParts(uintptr_t start, std::size_t bytes,
-                              int32_t difference) {
-  for (uintptr_t part = start >> kPartShift;
-       part <= (start + bytes - 1) >> kPartShift; ++part) {
+void DeviceMemory::dropPages(const Range& pages, bool opened) {
+  const auto first = shared_.lower_bound(pages.from);
+  const auto last = shared_.lower_bound(pages.to);
+  if (first == last && !opened) {
+    madvise(backing(pages.from), pages.to - pages.from, MADV_DONTNEED);
+    return;
+  }
+  shared_.erase(first, last);
+  mapPrivate(pages);
+}
+
+void DeviceMemory::countParts(const Range& range, int32_t difference) {
+  for (uintptr_t part = range.from >> kPartShift;
+       part <= (range.to - 1) >> kPartShift; ++part) {
     parts_[part].fetch_add(difference, std::memory_order_relaxed);
   }
 }
@@ -169,25 +153,22 @@ std::size_t DeviceMemory::used() const {
   return used_;
 }
 
-// The mutex is held by the caller.
 DeviceMemory::Blocks::const_iterator DeviceMemory::blockOf(
     const void* ptr) const {
-  const uintptr_t at = reinterpret_cast<uintptr_t>(ptr) - map_.base;
-  auto block = used_blocks_.upper_bound(at);
-  if (at >= map_.bytes || block == used_blocks_.begin()) {
-    return used_blocks_.end();
-  }
+  const uintptr_t at = offsetOf(ptr);
+  auto block = blocks_.upper_bound(at);
+  if (at >= map_.bytes || block == blocks_.begin()) return blocks_.end();
   --block;
-  return at < block->first + block->second ? block : used_blocks_.end();
+  return at < block->first + block->second.bytes ? block : blocks_.end();
 }
 
 bool DeviceMemory::find(const void* ptr, uintptr_t* out_start,
                         std::size_t* out_bytes) const {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto block = blockOf(ptr);
-  if (block == used_blocks_.end()) return false;
+  if (block == blocks_.end()) return false;
   *out_start = map_.base + block->first;
-  *out_bytes = block->second;
+  *out_bytes = block->second.bytes;
   return true;
 }
 

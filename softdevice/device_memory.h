@@ -11,15 +11,29 @@
 #include <memory>
 #include <mutex>
 
+#include "softdevice/address_space.h"
+#include "softdevice/shared_file.h"
 #include "softdevice/softdevice.h"
 
 namespace dipu::softdevice {
+
+// An allocation as another process may map it.
+struct SharedPart {
+  std::shared_ptr<SharedFile> file;
+  uint32_t offset = 0;    // of the allocation in the file, less than a page
+  std::size_t bytes = 0;  // of the allocation
+};
 
 // Note [Isolated addresses]
 // One mapping without access rights holds, one after the other, the range
 // whose addresses are handed out, a gap, and the range that backs it. Only the
 // backing is then made accessible. The gap grows with the device's index, so a
 // translation with another device's distance is never right by accident.
+//
+// Note [Pages of an allocation]
+// An allocation of a page or more has its pages for itself, and a smaller one
+// lies within one page. So sharing an allocation shares as little as possible,
+// and freeing it gives back all of its pages.
 class DeviceMemory {
  public:
   DeviceMemory(int32_t device, std::size_t capacity);
@@ -32,17 +46,31 @@ class DeviceMemory {
   const soft_address_map& map() const { return map_; }
   std::size_t capacity() const { return capacity_; }
 
-  // The three below lock. allocate() takes `bytes` > 0.
+  // All below but translate() lock. allocate() takes `bytes` > 0.
   soft_status allocate(std::size_t bytes, void** out_ptr);
   // Gives the pages back to the machine. False: not the start of a block.
   bool release(void* ptr);
+  // Also what other processes exported.
   void releaseAll();
   std::size_t used() const;
 
-  // Start and length of the allocation that holds `ptr`. Locks.
+  // Finds the allocation at `ptr` in shared memory. If it is not there it is
+  // moved, which work must not notice (pause.h); without `may_move` the
+  // result then has no file.
+  soft_status share(const char* function, const void* ptr, bool may_move,
+                    SharedPart* out_part);
+  // Maps what another process shares, or counts one more open of it.
+  soft_status open(const char* function, const SharedPart& part,
+                   void** out_ptr);
+  // Ends one open. False: open() did not return it.
+  bool close(const void* ptr);
+  // Whether open() returned it.
+  bool isOpened(const void* ptr) const;
+
+  // Start and length of the allocation that holds `ptr`.
   bool find(const void* ptr, uintptr_t* out_start,
             std::size_t* out_bytes) const;
-  // Whether [ptr, ptr + bytes) lies in one allocation. Locks.
+  // Whether [ptr, ptr + bytes) lies in one allocation.
   bool holds(const void* ptr, std::size_t bytes) const;
 
   // Backing address of a range that starts and ends in parts of kPart bytes
@@ -62,16 +90,40 @@ class DeviceMemory {
   // Size and alignment of a huge page.
   static constexpr std::size_t kPart = std::size_t{1} << kPartShift;
 
-  using Blocks = std::map<uintptr_t, std::size_t>;  // start in range -> length
+  using Range = AddressSpace::Range;
+
+  struct Block {
+    std::size_t bytes;  // that may be used
+    Range occupied;     // see Note [Pages of an allocation]
+    uint64_t opened_id = 0;
+    int32_t opens = 0;  // 0: allocated here
+  };
+  // By their start. Addresses count from the start of the range here and below.
+  using Blocks = std::map<uintptr_t, Block>;
 
   bool partInUse(uintptr_t at) const {
     return parts_[at >> kPartShift].load(std::memory_order_relaxed) != 0;
   }
+  uintptr_t offsetOf(const void* ptr) const {
+    return reinterpret_cast<uintptr_t>(ptr) - map_.base;
+  }
+  char* backing(uintptr_t at) const {
+    return reinterpret_cast<char*>(map_.base + map_.offset + at);
+  }
+
   void reserve();
-  bool takeBlock(std::size_t bytes, uintptr_t* out_start);
-  void addFree(uintptr_t start, std::size_t bytes);
-  void countParts(uintptr_t start, std::size_t bytes, int32_t difference);
+  static void adviseBacking(void* start, std::size_t bytes);
+  bool mapFile(const Range& pages, const SharedFile& file, std::size_t offset);
+  void mapPrivate(const Range& pages);
+
+  // The mutex is held by the callers of all below.
+  bool takeBlock(std::size_t bytes, Block* out_block);
+  void dropBlock(const Block& block);
+  void dropPages(const Range& pages, bool opened);
+  void countParts(const Range& range, int32_t difference);
   Blocks::const_iterator blockOf(const void* ptr) const;
+  Blocks::iterator findOpened(const SharedPart& part);
+  bool moveToFile(const Range& pages, const SharedFile& file);
 
   const std::size_t capacity_;
   void* mapping_ = nullptr;
@@ -80,9 +132,11 @@ class DeviceMemory {
   // Number of allocations that touch each part of the range.
   std::unique_ptr<std::atomic<int32_t>[]> parts_;
   mutable std::mutex mutex_;  // guards all below; nothing is locked under it
-  Blocks free_;
-  Blocks used_blocks_;
+  AddressSpace free_;
+  Blocks blocks_;
   std::size_t used_ = 0;
+  // Own pages that other processes may map, by the first page's start.
+  std::map<uintptr_t, std::shared_ptr<SharedFile>> shared_;
 };
 
 }  // namespace dipu::softdevice

@@ -2,6 +2,7 @@
 #include "softdevice/machine.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -111,6 +112,11 @@ std::size_t machineMemory() {
 std::size_t availableMemory() {
   return std::min(meminfoField(readFile("/proc/meminfo"), "MemAvailable"),
                   groupMemory(/*left=*/true));
+}
+
+std::size_t pageBytes() {
+  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
 }
 
 int32_t machineCores() {

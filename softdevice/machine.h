@@ -13,6 +13,8 @@ namespace dipu::softdevice {
 std::size_t machineMemory();
 std::size_t availableMemory();
 
+std::size_t pageBytes();
+
 // Processors in the affinity mask, at least 1.
 int32_t machineCores();
 

@@ -39,6 +39,12 @@ soft_status freeAfterWork(Device* owner, void* ptr) {
     owner->drain();
     if (owner->lost()) return owner->error();
     if (owner->memory().release(ptr)) return SOFT_OK;
+    if (owner->memory().isOpened(ptr)) {
+      return fail(SOFT_INVALID_VALUE,
+                  "soft_free: %p belongs to another process; end its use with "
+                  "soft_ipc_close_memory",
+                  ptr);
+    }
   }
   return fail(SOFT_INVALID_VALUE,
               "soft_free: %p is not the start of an allocation of any device",

@@ -19,6 +19,8 @@ enum class ProcessState : int {
 // Alone on its line because every launch reads it.
 struct alignas(64) ProcessFlags {
   std::atomic<ProcessState> state{ProcessState::kRunning};
+  // Workers begin no task, see Note [Pausing].
+  std::atomic<bool> paused{false};
   // Set before the first stream exists, see Note [Asymmetric barrier].
   std::atomic<bool> has_membarrier{false};
 };

@@ -14,6 +14,7 @@
 #include "softdevice/config.h"
 #include "softdevice/device.h"
 #include "softdevice/observe.h"
+#include "softdevice/pause.h"
 #include "softdevice/schedule.h"
 
 namespace dipu::softdevice {
@@ -177,6 +178,7 @@ void* soft_stream::workerMain(void* self) {
 void soft_stream::run() {
   for (uint64_t head = 0; !stop_;) {
     for (const uint64_t tail = waitForWork(head); head != tail;) {
+      stayPaused();
       stopAtExit();
       runTask(&ring_[head & (kSlots - 1)]);
       completed_.store(++head, std::memory_order_release);
@@ -188,6 +190,22 @@ void soft_stream::run() {
   device_->removeStream(this);
   delete[] ring_;
   activity_.store(Activity::kEnded, std::memory_order_seq_cst);
+}
+
+void soft_stream::setWaiting(bool waiting) {
+  activity_.store(waiting ? Activity::kWaiting : Activity::kRunning,
+                  std::memory_order_seq_cst);
+  if (!waiting) stayPaused();
+}
+
+// Looks again after each pause: the next one may have begun while this worker
+// still said that it waits.
+void soft_stream::stayPaused() {
+  while (process_flags.paused.load(std::memory_order_seq_cst)) {
+    activity_.store(Activity::kWaiting, std::memory_order_seq_cst);
+    dipu::softdevice::waitForResume();
+    activity_.store(Activity::kRunning, std::memory_order_seq_cst);
+  }
 }
 
 void soft_stream::runTask(Slot* slot) {

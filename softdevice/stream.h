@@ -46,7 +46,7 @@ struct soft_stream {
  public:
   using Device = dipu::softdevice::Device;
 
-  // What a worker is doing, as far as process exit has to know.
+  // What a worker is doing, as far as process exit and pauses have to know.
   enum class Activity : int { kRunning, kWaiting, kEnded };
 
   soft_stream(Device* device, uint64_t id, int32_t priority, uint32_t flags);
@@ -92,11 +92,9 @@ struct soft_stream {
   void runInPlace(const char* name, soft_task task, void* payload);
   // Does not return once the process is ending.
   void stopAtExit();
-  // Says that the task waits for others, so that exit() does not wait for it.
-  void setWaiting(bool waiting) {
-    activity_.store(waiting ? Activity::kWaiting : Activity::kRunning,
-                    std::memory_order_seq_cst);
-  }
+  // Says that the task waits for others, so that neither exit() nor a pause
+  // waits for it. Its waiting ends after the pause.
+  void setWaiting(bool waiting);
 
   Device& device() const { return *device_; }
   uint64_t id() const { return id_; }
@@ -105,6 +103,10 @@ struct soft_stream {
   bool closed() const { return closed_.load(std::memory_order_relaxed); }
   Activity activity() const {
     return activity_.load(std::memory_order_seq_cst);
+  }
+  // Whether no task of it touches memory now, see Note [Pausing].
+  bool isQuiet() const {
+    return activity() != Activity::kRunning || reached(tail());
   }
   // Whether a launch has to look at other streams first, see order.h.
   bool isOrdered() const { return has(kOrdered); }
@@ -142,6 +144,7 @@ struct soft_stream {
   static void* workerMain(void* self);
   void run();
   void runTask(Slot* slot);
+  void stayPaused();
   uint64_t waitForWork(uint64_t head);
   bool pollForWork(uint64_t head);
   void sleepForWork(uint64_t head);
