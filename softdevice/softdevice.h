@@ -26,6 +26,7 @@
  *                           cgroup, divided by the devices and by
  *                           LOCAL_WORLD_SIZE)
  *   SOFTDEVICE_SPIN_US      how long a waiting thread polls (default 200)
+ *   and those of soft_debug.h: faults, schedules, traces
  *   OMP_NUM_THREADS         size of a kernel's thread team (default: all cores)
  *
  * Processes. After exit() has begun, and in a child that was forked after a

@@ -13,8 +13,9 @@ namespace {
 class ConfigTest : public ::testing::Test {
  protected:
   static constexpr const char* kNames[] = {
-      "SOFTDEVICE_COUNT", "SOFTDEVICE_MEMORY", "SOFTDEVICE_SPIN_US",
-      "LOCAL_WORLD_SIZE", "OMP_NUM_THREADS"};
+      "SOFTDEVICE_COUNT",         "SOFTDEVICE_MEMORY", "SOFTDEVICE_SPIN_US",
+      "LOCAL_WORLD_SIZE",         "OMP_NUM_THREADS",   "SOFTDEVICE_FAULTS",
+      "SOFTDEVICE_SCHEDULE_SEED", "SOFTDEVICE_TRACE",  "SOFTDEVICE_COUNTERS"};
   void SetUp() override {
     for (const char* name : kNames) unsetenv(name);
   }
@@ -62,6 +63,39 @@ TEST_F(ConfigTest, WrongValuesAreNamed) {
   }
   EXPECT_EQ(read("SOFTDEVICE_MEMORY", "").error, "");
   EXPECT_NE(read("LOCAL_WORLD_SIZE", "0").error, "");
+}
+
+TEST_F(ConfigTest, DebuggingIsOffUnlessAskedFor) {
+  Config config = readConfig();
+  EXPECT_TRUE(config.faults.empty());
+  EXPECT_FALSE(config.has_schedule);
+  EXPECT_EQ(config.trace_entries, 0u);
+  EXPECT_FALSE(config.counters);
+  config = read("SOFTDEVICE_SCHEDULE_SEED", "0");
+  EXPECT_TRUE(config.has_schedule);
+  EXPECT_EQ(config.schedule_seed, 0u);
+  EXPECT_EQ(read("SOFTDEVICE_TRACE", "1000").trace_entries, 1000u);
+  EXPECT_TRUE(read("SOFTDEVICE_COUNTERS", "1").counters);
+  EXPECT_EQ(readConfig().error, "");
+  EXPECT_NE(read("SOFTDEVICE_COUNTERS", "2").error, "");
+}
+
+TEST_F(ConfigTest, FaultsAreRules) {
+  const Config config =
+      read("SOFTDEVICE_FAULTS",
+           "oom_bytes=64M,launch=100,device=1;slow_us=50,stream=17,kernel=add");
+  EXPECT_EQ(config.error, "");
+  ASSERT_EQ(config.faults.size(), 3u);
+  EXPECT_EQ(config.faults[0].text(), "oom_bytes=67108864");
+  EXPECT_EQ(config.faults[0].device, 1);
+  EXPECT_EQ(config.faults[1].text(), "launch=100");
+  EXPECT_EQ(config.faults[1].device, 1);
+  EXPECT_EQ(config.faults[2].device, FaultRule::kAnyDevice);
+  EXPECT_EQ(config.faults[2].stream, 17);
+  EXPECT_EQ(config.faults[2].kernel, "add");
+  EXPECT_EQ(read("SOFTDEVICE_FAULTS", "launch=never").error,
+            "SOFTDEVICE_FAULTS='launch=never': launch takes a whole number "
+            "from 1 on");
 }
 
 TEST_F(ConfigTest, TeamHonoursOpenMp) {
