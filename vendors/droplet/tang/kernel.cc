@@ -2,6 +2,8 @@
 //
 // The part of a kernel launch that does not depend on the kernel.
 #include <cstdint>
+#include <mutex>
+#include <unordered_map>
 
 #include "vendors/droplet/tang/status.h"
 #include "vendors/droplet/tang/tang_kernel.h"
@@ -14,6 +16,24 @@ namespace {
 
 using tang::detail::kMaxSharedBytes;
 using tang::detail::kMaxThreadsPerBlock;
+
+struct RegisteredKernel {
+  const char* name;
+  std::size_t parameters;
+  tangKernelLauncher launcher;
+};
+
+// By the address of the host function. Never destroyed: kernels of libraries
+// register and launch at any time.
+struct Registry {
+  std::mutex mutex;
+  std::unordered_map<const void*, RegisteredKernel> kernels;
+};
+
+Registry& registry() {
+  static auto* const instance = new Registry;
+  return *instance;
+}
 
 uint64_t volume(const dim3& size) { return uint64_t{size.x} * size.y * size.z; }
 
@@ -54,4 +74,36 @@ tangError_t tangEnqueueLaunch(soft_stream* stream, const char* name,
                               soft_task task, const void* payload,
                               std::size_t bytes) {
   return check(soft_launch_named(stream, name, task, payload, bytes));
+}
+
+void tangRegisterKernel(const void* host_func, const char* name,
+                        std::size_t parameters, tangKernelLauncher launcher) {
+  Registry& known = registry();
+  std::lock_guard<std::mutex> lock(known.mutex);
+  known.kernels[host_func] = {name, parameters, launcher};
+}
+
+tangError_t tangLaunchKernel(const void* hostFunc, dim3 gridDim, dim3 blockDim,
+                             void** args, size_t numArgs, size_t sharedMemBytes,
+                             tangStream_t stream) {
+  RegisteredKernel kernel{};
+  {
+    Registry& known = registry();
+    std::lock_guard<std::mutex> lock(known.mutex);
+    const auto found = known.kernels.find(hostFunc);
+    if (found != known.kernels.end()) kernel = found->second;
+  }
+  if (kernel.launcher == nullptr) {
+    return fail(tangErrorSymbolNotFound,
+                "tangLaunchKernel: no kernel is registered at %p; see "
+                "tang::registerKernel",
+                hostFunc);
+  }
+  if (numArgs != kernel.parameters) {
+    return fail(tangErrorInvalidValue,
+                "tangLaunchKernel: %zu arguments; kernel %s has %zu parameters",
+                numArgs, kernel.name, kernel.parameters);
+  }
+  return kernel.launcher(hostFunc, kernel.name, gridDim, blockDim, args,
+                         sharedMemBytes, stream);
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "softdevice/soft_copy_2d.h"
 #include "vendors/droplet/tang/status.h"
 #include "vendors/droplet/tang/tang_runtime.h"
 
 using dipu::tang::check;
 using dipu::tang::currentDevice;
 using dipu::tang::fail;
+using dipu::tang::isKeptMemory;
+using dipu::tang::requireOutput;
 using dipu::tang::resolveStream;
 
 namespace {
@@ -56,13 +59,26 @@ tangError_t checkPeers(const char* function, const void* dst, int dst_device,
 
 }  // namespace
 
-tangError_t tangMalloc(void** pptr, size_t sizeBytes) {
-  const soft_status status = soft_malloc(currentDevice(), sizeBytes, pptr);
+tangError_t dipu::tang::allocateOn(int device, size_t bytes, void** out_ptr) {
+  soft_status status = soft_malloc(device, bytes, out_ptr);
+  if (status == SOFT_OUT_OF_MEMORY) {
+    // What tangFreeAsync keeps may be enough.
+    if (tangError_t error = releaseKeptMemory(device)) return error;
+    status = soft_malloc(device, bytes, out_ptr);
+  }
   if (status != SOFT_OUT_OF_MEMORY) return check(status);
   return fail(tangErrorDeviceOutOfMemory, "%s", soft_last_message());
 }
 
+tangError_t tangMalloc(void** pptr, size_t sizeBytes) {
+  return dipu::tang::allocateOn(currentDevice(), sizeBytes, pptr);
+}
+
 tangError_t tangFree(void* ptr) {
+  if (isKeptMemory(ptr)) {
+    return fail(tangErrorInvalidDevicePointer,
+                "tangFree: %p has already been given to tangFreeAsync", ptr);
+  }
   const soft_status status = soft_free(ptr);
   if (status != SOFT_INVALID_VALUE) return check(status);
   return fail(tangErrorInvalidDevicePointer, "%s", soft_last_message());
@@ -120,6 +136,29 @@ tangError_t tangMemcpyAsync(void* dst, const void* src, size_t sizeBytes,
   return check(soft_memcpy_async(dst, src, sizeBytes, target));
 }
 
+tangError_t tangMemcpy2D(void* dst, size_t dpitch, const void* src,
+                         size_t spitch, size_t width, size_t height,
+                         tangMemcpyKind kind) {
+  if (tangError_t error = checkDirection("tangMemcpy2D", dst, src,
+                                         height == 0 ? 0 : width, kind)) {
+    return error;
+  }
+  return check(soft_memcpy_2d(dst, dpitch, src, spitch, width, height));
+}
+
+tangError_t tangMemcpy2DAsync(void* dst, size_t dpitch, const void* src,
+                              size_t spitch, size_t width, size_t height,
+                              tangMemcpyKind kind, tangStream_t stream) {
+  soft_stream* target = nullptr;
+  if (tangError_t error = resolveStream(stream, &target)) return error;
+  if (tangError_t error = checkDirection("tangMemcpy2DAsync", dst, src,
+                                         height == 0 ? 0 : width, kind)) {
+    return error;
+  }
+  return check(
+      soft_memcpy_2d_async(dst, dpitch, src, spitch, width, height, target));
+}
+
 tangError_t tangMemcpyPeer(void* dst, int dstDevice, const void* src,
                            int srcDevice, size_t count) {
   if (tangError_t error =
@@ -161,9 +200,9 @@ tangError_t tangMemGetInfo(size_t* free, size_t* total) {
 
 tangError_t tangPointerGetAttributes(struct tangPointerAttributes* attributes,
                                      const void* ptr) {
-  if (attributes == nullptr) {
-    return fail(tangErrorInvalidValue,
-                "tangPointerGetAttributes: attributes is NULL");
+  if (tangError_t error =
+          requireOutput("tangPointerGetAttributes", attributes)) {
+    return error;
   }
   soft_pointer_info info;
   if (tangError_t error = check(soft_pointer_get_info(ptr, &info))) {

@@ -35,6 +35,24 @@ constexpr ErrorText kErrors[] = {
     {tangErrorInvalidDevice, "tangErrorInvalidDevice", "invalid device index"},
     {tangErrorIllegalState, "tangErrorIllegalState",
      "not possible in this state"},
+    {tangErrorStreamCaptureUnsupported, "tangErrorStreamCaptureUnsupported",
+     "not permitted while a stream is being captured"},
+    {tangErrorStreamCaptureInvalidated, "tangErrorStreamCaptureInvalidated",
+     "an earlier call has spoilt the capture"},
+    {tangErrorStreamCaptureMerge, "tangErrorStreamCaptureMerge",
+     "two captures would become one"},
+    {tangErrorStreamCaptureUnmatched, "tangErrorStreamCaptureUnmatched",
+     "no capture began on this stream"},
+    {tangErrorStreamCaptureUnjoined, "tangErrorStreamCaptureUnjoined",
+     "the capture's stream has not waited for a forked stream"},
+    {tangErrorStreamCaptureIsolation, "tangErrorStreamCaptureIsolation",
+     "captured work would depend on work outside of the capture"},
+    {tangErrorStreamCaptureImplicit, "tangErrorStreamCaptureImplicit",
+     "captured work would depend on the default stream"},
+    {tangErrorStreamCaptureWrongThread, "tangErrorStreamCaptureWrongThread",
+     "another thread has begun the capture"},
+    {tangErrorCapturedEvent, "tangErrorCapturedEvent",
+     "the event was recorded in a capture"},
     {tangErrorInvalidResourceHandle, "tangErrorInvalidResourceHandle",
      "invalid resource handle"},
     {tangErrorSymbolNotFound, "tangErrorSymbolNotFound", "symbol not found"},
@@ -69,6 +87,8 @@ thread_local tangError_t last_error = tangSuccess;
 thread_local tangError_t detailed_error = tangSuccess;
 thread_local char details[640] = "";
 
+}  // namespace
+
 tangError_t codeOf(soft_status status) {
   switch (status) {
     case SOFT_OK:
@@ -93,12 +113,22 @@ tangError_t codeOf(soft_status status) {
       return tangErrorNotSupported;
     case SOFT_NOT_PERMITTED:
       return tangErrorIllegalState;
+    case SOFT_CAPTURE_UNSUPPORTED:
+      return tangErrorStreamCaptureUnsupported;
+    case SOFT_CAPTURE_INVALIDATED:
+      return tangErrorStreamCaptureInvalidated;
+    case SOFT_CAPTURE_UNMATCHED:
+      return tangErrorStreamCaptureUnmatched;
+    case SOFT_CAPTURE_UNJOINED:
+      return tangErrorStreamCaptureUnjoined;
+    case SOFT_CAPTURE_IMPLICIT:
+      return tangErrorStreamCaptureImplicit;
+    case SOFT_DEVICE_LOST:
+      return tangErrorDriverIoctlFailed;
     default:
       return tangErrorUnknown;
   }
 }
-
-}  // namespace
 
 tangError_t fail(tangError_t code, const char* format, ...) {
   const ErrorText* error = findError(code);
@@ -116,6 +146,11 @@ tangError_t check(soft_status status) {
   if (status == SOFT_OK) return tangSuccess;
   if (status == SOFT_NOT_READY) return tangErrorNotReady;
   return fail(codeOf(status), "%s", soft_last_message());
+}
+
+tangError_t requireOutput(const char* function, const void* output) {
+  if (output != nullptr) return tangSuccess;
+  return fail(tangErrorInvalidValue, "%s: the output is NULL", function);
 }
 
 }  // namespace dipu::tang

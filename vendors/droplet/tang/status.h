@@ -16,11 +16,31 @@ namespace dipu::tang {
 // Translates a status of softdevice and notes a failure with its text.
 tangError_t check(soft_status status);
 
+// The code of a status; notes nothing.
+tangError_t codeOf(soft_status status);
+
+// tangErrorInvalidValue if the output of `function` is NULL.
+tangError_t requireOutput(const char* function, const void* output);
+
 // The current device of the calling thread.
 int currentDevice();
 
 // The softdevice stream that a handle names: NULL is the current device's
 // default stream.
 tangError_t resolveStream(tangStream_t stream, soft_stream** out_stream);
+
+// The calling thread's stream of `device`, made when first asked for.
+tangError_t perThreadStream(int device, soft_stream** out_stream);
+// The streams of perThreadStream have ended with all others of the device.
+void forgetPerThreadStreams(int device);
+
+// Device memory, with what tangFreeAsync keeps given back first if need be.
+tangError_t allocateOn(int device, size_t bytes, void** out_ptr);
+// Memory that tangFreeAsync keeps for `device`: gives it back, which waits for
+// the device, or forgets it because the device has been reset.
+tangError_t releaseKeptMemory(int device);
+void forgetKeptMemory(int device);
+// Whether `ptr` has been given to tangFreeAsync.
+bool isKeptMemory(const void* ptr);
 
 }  // namespace dipu::tang

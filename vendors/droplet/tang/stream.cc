@@ -3,8 +3,10 @@
 #include "vendors/droplet/tang/tang_runtime.h"
 
 using dipu::tang::check;
+using dipu::tang::codeOf;
 using dipu::tang::currentDevice;
 using dipu::tang::fail;
+using dipu::tang::requireOutput;
 using dipu::tang::resolveStream;
 
 namespace {
@@ -17,7 +19,9 @@ struct Callback {
 
 void runCallback(void* payload) {
   const auto* callback = static_cast<const Callback*>(payload);
-  callback->function(callback->stream, tangSuccess, callback->user_data);
+  const int device = soft_stream_device(soft_current_stream());
+  callback->function(callback->stream, codeOf(soft_device_get_error(device)),
+                     callback->user_data);
 }
 
 }  // namespace
@@ -26,6 +30,9 @@ tangError_t dipu::tang::resolveStream(tangStream_t stream,
                                       soft_stream** out_stream) {
   if (stream == nullptr || stream == tangStreamLegacy) {
     return check(soft_stream_get_default(currentDevice(), out_stream));
+  }
+  if (stream == tangStreamPerThread) {
+    return perThreadStream(currentDevice(), out_stream);
   }
   *out_stream = stream;
   return tangSuccess;
@@ -46,7 +53,8 @@ tangError_t tangStreamCreateWithPriority(tangStream_t* stream,
 }
 
 tangError_t tangStreamDestroy(tangStream_t stream) {
-  if (stream == nullptr || stream == tangStreamLegacy) {
+  if (stream == nullptr || stream == tangStreamLegacy ||
+      stream == tangStreamPerThread) {
     return fail(tangErrorInvalidResourceHandle,
                 "tangStreamDestroy: a default stream cannot be destroyed");
   }
@@ -77,6 +85,8 @@ tangError_t tangStreamWaitEvent(tangStream_t stream, tangEvent_t event,
 }
 
 tangError_t tangStreamGetPriority(tangStream_t stream, int* priority) {
+  if (tangError_t error = requireOutput("tangStreamGetPriority", priority))
+    return error;
   soft_stream* target = nullptr;
   if (tangError_t error = resolveStream(stream, &target)) return error;
   *priority = soft_stream_priority(target);
@@ -84,6 +94,8 @@ tangError_t tangStreamGetPriority(tangStream_t stream, int* priority) {
 }
 
 tangError_t tangStreamGetFlags(tangStream_t stream, unsigned int* flags) {
+  if (tangError_t error = requireOutput("tangStreamGetFlags", flags))
+    return error;
   soft_stream* target = nullptr;
   if (tangError_t error = resolveStream(stream, &target)) return error;
   *flags = soft_stream_flags(target);
@@ -91,6 +103,7 @@ tangError_t tangStreamGetFlags(tangStream_t stream, unsigned int* flags) {
 }
 
 tangError_t tangStreamGetId(tangStream_t stream, int* pId) {
+  if (tangError_t error = requireOutput("tangStreamGetId", pId)) return error;
   soft_stream* target = nullptr;
   if (tangError_t error = resolveStream(stream, &target)) return error;
   *pId = static_cast<int>(soft_stream_id(target));
@@ -107,7 +120,8 @@ tangError_t tangStreamAddCallback(tangStream_t stream,
   soft_stream* target = nullptr;
   if (tangError_t error = resolveStream(stream, &target)) return error;
   const Callback payload{callback, stream, userData};
-  return check(soft_launch(target, runCallback, &payload, sizeof(payload)));
+  return check(soft_launch_named(target, "tangStreamAddCallback", runCallback,
+                                 &payload, sizeof(payload)));
 }
 
 tangError_t tangLaunchHostFunc(tangStream_t stream, tangHostFn_t fn,

@@ -20,7 +20,7 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "vendors/droplet/tang/tang_runtime.h"
+#include "vendors/droplet/tang/tang_types.h"
 
 // Mark kernels and what they call. The host's compiler needs no more.
 #define __global__
@@ -34,12 +34,6 @@
 
 struct uint3 {
   unsigned x, y, z;
-};
-
-struct dim3 {
-  unsigned x, y, z;
-  constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1)
-      : x(x_), y(y_), z(z_) {}
 };
 
 namespace tang::detail {

@@ -53,8 +53,16 @@
 #define launchKernel(kernel, ...) \
   ::tang::launch([&] { return kernel; }, #kernel, __VA_ARGS__)
 
-// Parts of the runtime library that launch() uses.
+// Parts of the runtime library that launch() and registerKernel() use.
 extern "C" {
+typedef tangError_t (*tangKernelLauncher)(const void* host_func,
+                                          const char* name, dim3 grid,
+                                          dim3 block, void** args,
+                                          std::size_t shared_bytes,
+                                          tangStream_t stream);
+TANG_API void tangRegisterKernel(const void* host_func, const char* name,
+                                 std::size_t parameters,
+                                 tangKernelLauncher launcher);
 // Checks a configuration and finds the stream.
 TANG_API tangError_t tangCheckLaunch(const dim3* grid, const dim3* block,
                                      void* const* args, int count,
@@ -137,6 +145,21 @@ tangError_t launch(Get get, const char* name, dim3 grid, dim3 block,
     auto held = [kernel] { return kernel; };
     return detail::launchOn(held, kernel, name, shape, args, target, indices);
   }
+}
+
+// Lets tangLaunchKernel launch `kernel`; again is harmless. On a card the
+// vendor's compiler does it. `name` lives as long as the program.
+template <typename... P>
+void registerKernel(void (*kernel)(P...), const char* name) {
+  tangRegisterKernel(
+      reinterpret_cast<const void*>(kernel), name, sizeof...(P),
+      [](const void* host_func, const char* label, dim3 grid, dim3 block,
+         void** args, std::size_t shared_bytes, tangStream_t stream) {
+        auto* const function =
+            reinterpret_cast<void (*)(P...)>(const_cast<void*>(host_func));
+        return launch([function] { return function; }, label, grid, block, args,
+                      shared_bytes, stream);
+      });
 }
 
 }  // namespace tang

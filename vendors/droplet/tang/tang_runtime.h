@@ -19,92 +19,11 @@
 
 #include <stddef.h>
 
+#include "vendors/droplet/tang/tang_types.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define TANG_API __attribute__((visibility("default")))
-
-typedef enum tangError {
-  tangSuccess = 0,
-  tangErrorInvalidValue = 1,
-  tangErrorMemoryAllocation = 2,
-  tangErrorInitializationError = 3,
-  tangErrorDeinitialized = 4,
-  tangErrorInvalidConfiguration = 9,
-  tangErrorInvalidDevicePointer = 17,
-  tangErrorInvalidMemcpyDirection = 21,
-  tangErrorInsufficientDriver = 35,
-  tangErrorNotImplemented = 99,
-  tangErrorNoDevice = 100,
-  tangErrorInvalidDevice = 101,
-  tangErrorIllegalState = 305,
-  tangErrorInvalidResourceHandle = 400,
-  tangErrorSymbolNotFound = 500,
-  tangErrorNotReady = 600,
-  tangErrorIllegalAddress = 700,
-  tangErrorPeerAccessAlreadyEnabled = 704,
-  tangErrorPeerAccessNotEnabled = 705,
-  tangErrorHostMemoryAlreadyRegistered = 712,
-  tangErrorLaunchFailure = 719,
-  tangErrorNotSupported = 801,
-  tangErrorUnknown = 999,
-  tangErrorDeviceOutOfMemory = 3006,
-  tangErrorDriverIoctlFailed = 10000
-} tangError_t;
-
-/* A stream handle is a softdevice stream. NULL and tangStreamLegacy name the
- * default stream of the current device, which orders itself with all streams
- * that were not created with tangStreamNonBlocking. */
-typedef struct soft_stream* tangStream_t;
-typedef struct soft_event* tangEvent_t;
-#define tangStreamLegacy ((tangStream_t)0x1)
-
-typedef enum tangMemcpyKind {
-  tangMemcpyHostToHost = 0,
-  tangMemcpyHostToDevice = 1,
-  tangMemcpyDeviceToHost = 2,
-  tangMemcpyDeviceToDevice = 3
-} tangMemcpyKind;
-
-typedef enum tangDeviceAttr {
-  tangDevAttrWarpSize = 2,
-  tangDevAttrMaxThreadsPerBlock = 4,
-  tangDevAttrMultiProcessorCount = 13,
-  tangDevAttrComputeCapabilityMajor = 51,
-  tangDevAttrMemoryPoolsSupported = 63
-} tangDeviceAttr;
-
-typedef enum tangMemoryType {
-  tangMemoryTypeUnregistered = 0, /* pageable host memory or no memory */
-  tangMemoryTypeHost = 1,         /* pinned host memory */
-  tangMemoryTypeDevice = 2
-} tangMemoryType;
-
-typedef struct tangPointerAttributes {
-  tangMemoryType type;
-  int device;          /* -1 for host memory */
-  void* devicePointer; /* the address for device code, NULL if it has none */
-  void* hostPointer;   /* the address for the host, NULL if it has none */
-} tangPointerAttributes;
-
-enum {
-  tangStreamDefault = 0,
-  tangStreamNonBlocking = 1,
-  tangEventDefault = 0,
-  tangEventBlockingSync = 1,
-  tangEventDisableTiming = 2,
-  tangEventInterprocess = 4, /* not supported */
-  tangHostAllocDefault = 0,
-  tangHostAllocPortable = 1,
-  tangHostAllocMapped = 2,        /* not supported */
-  tangHostAllocWriteCombined = 4, /* not supported */
-  tangHostAllocMapDeviceMemory = 0x100
-};
-
-typedef void (*tangStreamCallback_t)(tangStream_t stream, tangError_t status,
-                                     void* userData);
-typedef void (*tangHostFn_t)(void* userData);
 
 /* Devices. */
 TANG_API tangError_t tangGetDeviceCount(int* count);
@@ -114,6 +33,13 @@ TANG_API tangError_t tangDeviceSynchronize(void);
 TANG_API tangError_t tangDeviceReset(void);
 TANG_API tangError_t tangDeviceGetAttribute(int* value, tangDeviceAttr attr,
                                             int deviceId);
+TANG_API tangError_t tangGetDeviceProperties(tangDeviceProp* props,
+                                             int deviceId);
+/* "domain:bus:device.function" and a NUL, 13 bytes in all; softdevice makes
+ * them up, but each device has its own. */
+TANG_API tangError_t tangDeviceGetPCIBusId(char* pciBusId, int len,
+                                           int deviceId);
+/* Lower numbers are more urgent. */
 TANG_API tangError_t tangDeviceGetStreamPriorityRange(int* leastPriority,
                                                       int* greatestPriority);
 TANG_API tangError_t tangRuntimeGetVersion(int* runtimeVersion);
@@ -136,6 +62,14 @@ TANG_API const char* tangGetErrorString(tangError_t error);
 /* Memory. The kind of a copy must agree with its two addresses. */
 TANG_API tangError_t tangMalloc(void** pptr, size_t sizeBytes);
 TANG_API tangError_t tangFree(void* ptr);
+/* Memory in the order of a stream: it may be used by work of `stream` enqueued
+ * after the allocation, and by what waits for that. tangFreeAsync takes any
+ * device memory and returns at once; the memory is kept for later
+ * tangMallocAsync, until the device is synchronised or runs out of memory.
+ * tangFree is for both kinds. Not while the stream is being captured. */
+TANG_API tangError_t tangMallocAsync(void** pptr, size_t sizeBytes,
+                                     tangStream_t hStream);
+TANG_API tangError_t tangFreeAsync(void* ptr, tangStream_t hStream);
 TANG_API tangError_t tangMallocHost(void** pptr, size_t sizeBytes);
 TANG_API tangError_t tangHostAlloc(void** pptr, size_t sizeBytes,
                                    unsigned int flags);
@@ -153,6 +87,16 @@ TANG_API tangError_t tangMemcpyPeer(void* dst, int dstDevice, const void* src,
 TANG_API tangError_t tangMemcpyPeerAsync(void* dst, int dstDevice,
                                          const void* src, int srcDevice,
                                          size_t count, tangStream_t stream);
+/* Copies `height` rows of `width` bytes; rows start `pitch` bytes apart. Not
+ * among the functions known of tang 0.13: named as in the CUDA runtime. */
+TANG_API tangError_t tangMemcpy2D(void* dst, size_t dpitch, const void* src,
+                                  size_t spitch, size_t width, size_t height,
+                                  tangMemcpyKind kind);
+TANG_API tangError_t tangMemcpy2DAsync(void* dst, size_t dpitch,
+                                       const void* src, size_t spitch,
+                                       size_t width, size_t height,
+                                       tangMemcpyKind kind,
+                                       tangStream_t stream);
 TANG_API tangError_t tangMemset(void* dst, int value, size_t sizeBytes);
 TANG_API tangError_t tangMemsetAsync(void* dst, int value, size_t sizeBytes,
                                      tangStream_t stream);
@@ -181,6 +125,14 @@ TANG_API tangError_t tangStreamAddCallback(tangStream_t stream,
                                            void* userData, unsigned int flags);
 TANG_API tangError_t tangLaunchHostFunc(tangStream_t stream, tangHostFn_t fn,
                                         void* userData);
+
+/* Kernels. Launches the kernel whose host function was registered, see
+ * tang::registerKernel in tang_kernel.h; tangErrorSymbolNotFound otherwise.
+ * `args` holds the addresses of numArgs parameters. */
+TANG_API tangError_t tangLaunchKernel(const void* hostFunc, dim3 gridDim,
+                                      dim3 blockDim, void** args,
+                                      size_t numArgs, size_t sharedMemBytes,
+                                      tangStream_t stream);
 
 /* Events. */
 TANG_API tangError_t tangEventCreate(tangEvent_t* event);

@@ -125,6 +125,25 @@ TEST_F(KernelTest, AThrowingKernelFailsByItsName) {
   }
 }
 
+TEST_F(KernelTest, RegisteredKernelsLaunchByTheirAddress) {
+  float* data = toDevice(std::vector<float>(100, 1.0f));
+  int64_t count = 100;
+  float factor = 4.0f;
+  void* args[] = {&data, &count, &factor};
+  const auto* address = reinterpret_cast<const void*>(&scale<float>);
+  EXPECT_EQ(tangLaunchKernel(address, dim3(1), dim3(100), args, 3, 0, nullptr),
+            tangErrorSymbolNotFound);
+  tang::registerKernel(scale<float>, "scale<float>");
+  ASSERT_EQ(tangLaunchKernel(address, dim3(1), dim3(100), args, 3, 0, nullptr),
+            tangSuccess);
+  EXPECT_EQ(toHost(data, 100), std::vector<float>(100, 4.0f));
+  EXPECT_EQ(tangLaunchKernel(address, dim3(1), dim3(100), args, 2, 0, nullptr),
+            tangErrorInvalidValue);
+  EXPECT_NE(std::string(tangGetErrorString(tangErrorInvalidValue))
+                .find("scale<float> has 3 parameters"),
+            std::string::npos);
+}
+
 TEST_F(KernelTest, WrongConfigurationsAreRefused) {
   for (const dim3 block : {dim3(0), dim3(1025), dim3(32, 33), dim3(1, 1, 2000),
                            dim3(1u << 31, 2, 1)}) {

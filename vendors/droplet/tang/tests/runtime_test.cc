@@ -3,8 +3,12 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <iterator>
+#include <set>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "softdevice/softdevice.h"
@@ -64,6 +68,56 @@ TEST_F(TangTest, TheLastErrorIsReadOnceAndPerThread) {
   EXPECT_STREQ(tangGetErrorString(tangSuccess), "no error");
   EXPECT_STREQ(tangGetErrorName(static_cast<tangError_t>(12345)),
                "unrecognized error code");
+}
+
+// Numbers are those of the real runtime; where they differ from CUDA's is easy
+// to get wrong.
+TEST_F(TangTest, EveryCodeHasItsNumberAndName) {
+  const std::pair<tangError_t, int> codes[] = {
+      {tangErrorInvalidValue, 1},
+      {tangErrorMemoryAllocation, 2},
+      {tangErrorInitializationError, 3},
+      {tangErrorDeinitialized, 4},
+      {tangErrorInvalidConfiguration, 9},
+      {tangErrorInvalidDevicePointer, 17},
+      {tangErrorInvalidMemcpyDirection, 21},
+      {tangErrorInsufficientDriver, 35},
+      {tangErrorNotImplemented, 99},
+      {tangErrorNoDevice, 100},
+      {tangErrorInvalidDevice, 101},
+      {tangErrorIllegalState, 305},
+      {tangErrorStreamCaptureUnsupported, 306},
+      {tangErrorStreamCaptureInvalidated, 307},
+      {tangErrorStreamCaptureMerge, 308},
+      {tangErrorStreamCaptureUnmatched, 309},
+      {tangErrorStreamCaptureUnjoined, 310},
+      {tangErrorStreamCaptureIsolation, 311},
+      {tangErrorStreamCaptureImplicit, 312},
+      {tangErrorStreamCaptureWrongThread, 313},
+      {tangErrorCapturedEvent, 314},
+      {tangErrorInvalidResourceHandle, 400},
+      {tangErrorSymbolNotFound, 500},
+      {tangErrorNotReady, 600},
+      {tangErrorIllegalAddress, 700},
+      {tangErrorPeerAccessAlreadyEnabled, 704},
+      {tangErrorPeerAccessNotEnabled, 705},
+      {tangErrorHostMemoryAlreadyRegistered, 712},
+      {tangErrorLaunchFailure, 719},
+      {tangErrorNotSupported, 801},
+      {tangErrorUnknown, 999},
+      {tangErrorDeviceOutOfMemory, 3006},
+      {tangErrorDriverIoctlFailed, 10000}};
+  std::set<std::string> names;
+  std::set<std::string> texts;
+  for (const auto& [code, number] : codes) {
+    EXPECT_EQ(int{code}, number) << tangGetErrorName(code);
+    const std::string name = tangGetErrorName(code);
+    EXPECT_EQ(name.rfind("tangError", 0), 0u) << number << ": " << name;
+    names.insert(name);
+    texts.insert(tangGetErrorString(code));
+  }
+  EXPECT_EQ(names.size(), std::size(codes));
+  EXPECT_EQ(texts.size(), std::size(codes));
 }
 
 TEST_F(TangTest, TwoCodesForExhaustedMemory) {
@@ -152,6 +206,10 @@ TEST_F(TangTest, PointersAndRegistration) {
   ASSERT_TANG(tangSuccess, tangPointerGetAttributes(&attributes, ptr));
   EXPECT_EQ(attributes.type, tangMemoryTypeDevice);
   EXPECT_EQ(attributes.device, 0);
+  void* const inside = static_cast<char*>(ptr) + 7;
+  ASSERT_TANG(tangSuccess, tangPointerGetAttributes(&attributes, inside));
+  EXPECT_EQ(attributes.devicePointer, inside);
+  EXPECT_EQ(attributes.hostPointer, nullptr);
   std::vector<char> host(100);
   ASSERT_TANG(tangSuccess, tangPointerGetAttributes(&attributes, host.data()));
   EXPECT_EQ(attributes.type, tangMemoryTypeUnregistered);
@@ -210,6 +268,96 @@ TEST_F(TangTest, StreamsCallbacksAndEvents) {
   EXPECT_EQ(tangStreamSynchronize(stream), tangErrorInvalidResourceHandle);
   EXPECT_EQ(tangEventCreateWithFlags(&start, tangEventInterprocess),
             tangErrorNotSupported);
+}
+
+// The default streams have handles of their own.
+TEST_F(TangTest, EveryThreadHasAStream) {
+  int legacy = 0;
+  int own = 0;
+  int of_device_1 = 0;
+  int of_thread = 0;
+  ASSERT_TANG(tangSuccess, tangStreamGetId(tangStreamLegacy, &legacy));
+  ASSERT_TANG(tangSuccess, tangStreamGetId(tangStreamPerThread, &own));
+  std::thread([&] {
+    EXPECT_EQ(tangStreamGetId(tangStreamPerThread, &of_thread), tangSuccess);
+  }).join();
+  ASSERT_TANG(tangSuccess, tangSetDevice(1));
+  ASSERT_TANG(tangSuccess, tangStreamGetId(tangStreamPerThread, &of_device_1));
+  ASSERT_TANG(tangSuccess, tangSetDevice(0));
+  EXPECT_EQ((std::set<int>{legacy, own, of_thread, of_device_1}).size(), 4u);
+  int again = 0;
+  ASSERT_TANG(tangSuccess, tangStreamGetId(tangStreamPerThread, &again));
+  EXPECT_EQ(again, own);
+  ASSERT_TANG(tangSuccess, tangStreamSynchronize(tangStreamPerThread));
+  EXPECT_EQ(tangStreamDestroy(tangStreamPerThread),
+            tangErrorInvalidResourceHandle);
+  ASSERT_TANG(tangSuccess, tangDeviceReset());
+  ASSERT_TANG(tangSuccess, tangStreamSynchronize(tangStreamPerThread))
+      << "the stream comes back after a reset";
+}
+
+TEST_F(TangTest, CallbacksAreToldOfTheDevicesError) {
+  tangStream_t stream = nullptr;
+  ASSERT_TANG(tangSuccess,
+              tangStreamCreateWithFlags(&stream, tangStreamNonBlocking));
+  ASSERT_EQ(SOFT_OK,
+            soft_launch(
+                stream, [](void*) { throw std::runtime_error("on purpose"); },
+                nullptr, 0));
+  static std::atomic<int> told;
+  told = -1;
+  ASSERT_TANG(tangSuccess, tangStreamAddCallback(
+                               stream,
+                               [](tangStream_t, tangError_t status, void*) {
+                                 told = status;
+                               },
+                               nullptr, 0));
+  EXPECT_EQ(tangStreamSynchronize(stream), tangErrorLaunchFailure);
+  EXPECT_EQ(told, tangErrorLaunchFailure);
+}
+
+TEST_F(TangTest, MissingOutputsAreRefused) {
+  EXPECT_EQ(tangGetDeviceCount(nullptr), tangErrorInvalidValue);
+  EXPECT_EQ(tangGetDeviceProperties(nullptr, 0), tangErrorInvalidValue);
+  EXPECT_EQ(tangDeviceGetPCIBusId(nullptr, 20, 0), tangErrorInvalidValue);
+  EXPECT_EQ(tangDeviceCanAccessPeer(nullptr, 0, 1), tangErrorInvalidValue);
+  EXPECT_EQ(tangStreamGetPriority(nullptr, nullptr), tangErrorInvalidValue);
+  EXPECT_EQ(tangStreamGetFlags(nullptr, nullptr), tangErrorInvalidValue);
+  EXPECT_EQ(tangStreamGetId(nullptr, nullptr), tangErrorInvalidValue);
+  EXPECT_EQ(tangStreamCreate(nullptr), tangErrorInvalidValue);
+  EXPECT_EQ(tangEventCreate(nullptr), tangErrorInvalidValue);
+  EXPECT_EQ(tangMalloc(nullptr, 8), tangErrorInvalidValue);
+  EXPECT_EQ(tangMallocAsync(nullptr, 8, nullptr), tangErrorInvalidValue);
+  EXPECT_EQ(tangMallocHost(nullptr, 8), tangErrorInvalidValue);
+}
+
+TEST_F(TangTest, PropertiesAgreeWithAttributes) {
+  tangDeviceProp properties;
+  ASSERT_TANG(tangSuccess, tangGetDeviceProperties(&properties, 1));
+  EXPECT_EQ(sizeof(properties), 540u);
+  EXPECT_STRNE(properties.name, "");
+  const std::pair<tangDeviceAttr, int> attributes[] = {
+      {tangDevAttrWarpSize, properties.warpSize},
+      {tangDevAttrMaxThreadsPerBlock, properties.maxThreadsPerBlock},
+      {tangDevAttrMultiProcessorCount, properties.multiProcessorCount},
+      {tangDevAttrComputeCapabilityMajor, properties.major}};
+  for (const auto& [attribute, expected] : attributes) {
+    int value = 0;
+    ASSERT_TANG(tangSuccess, tangDeviceGetAttribute(&value, attribute, 1));
+    EXPECT_EQ(value, expected) << attribute;
+  }
+  size_t free_bytes = 0;
+  size_t total = 0;
+  ASSERT_TANG(tangSuccess, tangMemGetInfo(&free_bytes, &total));
+  EXPECT_EQ(properties.totalGlobalMem, total);
+  EXPECT_EQ(tangGetDeviceProperties(&properties, 2), tangErrorInvalidDevice);
+  char first[13];
+  char second[13];
+  ASSERT_TANG(tangSuccess, tangDeviceGetPCIBusId(first, 13, 0));
+  ASSERT_TANG(tangSuccess, tangDeviceGetPCIBusId(second, 13, 1));
+  EXPECT_STREQ(first, "0000:01:00.0");
+  EXPECT_STRNE(first, second);
+  EXPECT_EQ(tangDeviceGetPCIBusId(first, 12, 0), tangErrorInvalidValue);
 }
 
 TEST_F(TangTest, AttributesAndRanges) {
