@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "softdevice/capture.h"
 #include "softdevice/device.h"
 #include "softdevice/enqueue.h"
 #include "softdevice/order.h"
@@ -16,6 +17,8 @@
 #include "softdevice/trace.h"
 
 using dipu::softdevice::checkMayBlock;
+using dipu::softdevice::checkNotCaptured;
+using dipu::softdevice::checkUnsafe;
 using dipu::softdevice::config;
 using dipu::softdevice::Device;
 using dipu::softdevice::deviceOfAddress;
@@ -208,6 +211,12 @@ soft_status copyAsync(const char* function, const Operand& dst,
           prepare(function, dst, src, shape, &to, &from, &copy)) {
     return status;
   }
+  if (to.pageable || from.pageable) {
+    if (soft_status status = checkNotCaptured(
+            function, stream, "pageable host memory cannot be copied")) {
+      return status;
+    }
+  }
   if (to.pageable) return copyNow(function, stream, copy);
   if (from.pageable) {
     return copy.shape.bytes() <= kStagedBytes ? copyStaged(stream, copy)
@@ -231,6 +240,7 @@ soft_status waitForDefaultStream(const char* function, const Side& side) {
 soft_status copyAndWait(const char* function, const Operand& dst,
                         const Operand& src, const Shape& shape) {
   if (soft_status status = checkMayBlock(function)) return status;
+  if (soft_status status = checkUnsafe(function)) return status;
   if (shape.empty()) return SOFT_OK;
   Side to;
   Side from;

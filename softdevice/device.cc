@@ -124,6 +124,7 @@ void Device::drain() const {
 }
 
 void Device::reset() {
+  generation_.fetch_add(1, std::memory_order_acq_rel);
   for (soft_stream* stream : streams()) {
     if (stream != default_stream_ && !stream->closed()) stream->close();
   }

@@ -54,6 +54,10 @@ class Device {
   // Blocks until what is enqueued now has finished.
   void drain() const;
   void reset();
+  // Number of resets so far.
+  uint64_t generation() const {
+    return generation_.load(std::memory_order_acquire);
+  }
 
   // Makes every call that names the device fail, with SOFT_DEVICE_LOST and
   // `message`, until recover(). Replaces an earlier failure.
@@ -78,6 +82,7 @@ class Device {
   soft_stream* default_stream_ = nullptr;
   std::atomic<bool> peers_[kMaxDevices] = {};
   std::mutex team_mutex_;
+  std::atomic<uint64_t> generation_{0};
   std::atomic<soft_status> error_{SOFT_OK};
   std::atomic<bool> lost_{false};
   mutable std::mutex mutex_;  // guards the three below

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 
+#include "softdevice/capture.h"
 #include "softdevice/device.h"
 #include "softdevice/softdevice.h"
 #include "softdevice/status.h"
 #include "softdevice/trace.h"
 
 using dipu::softdevice::checkMayBlock;
+using dipu::softdevice::checkNotCaptured;
 using dipu::softdevice::checkProcess;
+using dipu::softdevice::checkUnsafe;
 using dipu::softdevice::config;
 using dipu::softdevice::Device;
 using dipu::softdevice::fail;
@@ -78,10 +81,12 @@ soft_status soft_device_synchronize(int32_t device) {
   if (soft_status status = checkMayBlock("soft_device_synchronize")) {
     return status;
   }
-  const soft_status status =
-      findDevice("soft_device_synchronize", device, &owner);
+  soft_status status = findDevice("soft_device_synchronize", device, &owner);
   // What was enqueued before the loss still runs.
   if (status != SOFT_OK && status != SOFT_DEVICE_LOST) return status;
+  status = checkNotCaptured("soft_device_synchronize", *owner);
+  if (status == SOFT_OK) status = checkUnsafe("soft_device_synchronize");
+  if (status != SOFT_OK) return status;
   return traced({SOFT_TRACE_SYNCHRONIZE, device}, [&] {
     owner->drain();
     return owner->error();
@@ -94,6 +99,7 @@ soft_status soft_device_reset(int32_t device) {
   if (soft_status status = findDevice("soft_device_reset", device, &owner)) {
     return status;
   }
+  dipu::softdevice::abandonCaptures(*owner);
   owner->reset();
   return SOFT_OK;
 }

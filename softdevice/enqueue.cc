@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "softdevice/enqueue.h"
 
+#include "softdevice/capture.h"
 #include "softdevice/observe.h"
 
 namespace dipu::softdevice {
 
 soft_status enqueueWatched(soft_stream* stream, const Task& task,
                            const PayloadWriter& fill, uint64_t* out_position) {
+  soft_status status = SOFT_OK;
+  if (stream->isCapturing() && captureTask(stream, task, fill, &status)) {
+    return status;
+  }
   if (stream->isObserved()) {
     return enqueueObserved(stream, task, fill, out_position);
   }

@@ -18,10 +18,12 @@ enum class TaskKind : uint8_t {
   kFill,
   kWait,       // for another stream
   kTimeStamp,  // of an event
+  kGraph,      // a part of a graph's replay
   kFailure     // reports what was found wrong while enqueueing
 };
 
-// What is enqueued, without its payload.
+// What is enqueued, without its payload. Payloads of the first four kinds may
+// be recorded in a graph, so they can be copied bytewise and run again.
 struct Task {
   TaskKind kind;
   const char* name;  // static storage; nullptr: unknown

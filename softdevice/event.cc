@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "softdevice/capture.h"
 #include "softdevice/device.h"
 #include "softdevice/enqueue.h"
 #include "softdevice/order.h"
@@ -13,8 +14,12 @@
 #include "softdevice/stream.h"
 #include "softdevice/trace.h"
 
+using dipu::softdevice::captureRecord;
+using dipu::softdevice::captureWait;
 using dipu::softdevice::checkMayBlock;
+using dipu::softdevice::checkNotCaptured;
 using dipu::softdevice::checkProcess;
+using dipu::softdevice::checkUnsafe;
 using dipu::softdevice::config;
 using dipu::softdevice::Device;
 using dipu::softdevice::enqueue;
@@ -36,10 +41,7 @@ using StampOwner = std::shared_ptr<TimeStamp>;
 
 void stampTask(void* payload) {
   auto* owner = static_cast<StampOwner*>(payload);
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  (*owner)->nanoseconds.store(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(),
-      std::memory_order_relaxed);
+  (*owner)->take();
   owner->~StampOwner();
 }
 
@@ -55,7 +57,20 @@ bool reachedByNow(const EventRecord& record) {
   return record.reached();
 }
 
+// Checks that the host may ask or wait for what the event stands for.
+soft_status checkMayAwait(const char* function, const EventRecord& record) {
+  if (soft_status status = checkNotCaptured(function, record)) return status;
+  return checkUnsafe(function);
+}
+
 }  // namespace
+
+void TimeStamp::take() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  nanoseconds.store(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(),
+      std::memory_order_relaxed);
+}
 
 bool EventRecord::reached() const {
   return stream == nullptr || stream->reached(position);
@@ -101,7 +116,15 @@ soft_status soft_event_record(soft_event* event, soft_stream* stream) {
                 "on a stream of device %d",
                 event->device(), stream->device().index());
   }
-  EventRecord record{stream, stream->tail(), nullptr};
+  EventRecord record;
+  soft_status captured = SOFT_OK;
+  if (stream->isCapturing() &&
+      captureRecord(stream, event->hasTiming(), &record, &captured)) {
+    if (captured == SOFT_OK) event->set(std::move(record));
+    return captured;
+  }
+  record.stream = stream;
+  record.position = stream->tail();
   if (event->hasTiming()) {
     record.time = std::make_shared<TimeStamp>();
     soft_status status = enqueue(
@@ -118,7 +141,11 @@ soft_status soft_event_record(soft_event* event, soft_stream* stream) {
 
 soft_status soft_event_query(soft_event* event) {
   if (soft_status status = checkEvent("soft_event_query", event)) return status;
-  if (!reachedByNow(event->last())) return SOFT_NOT_READY;
+  const EventRecord record = event->last();
+  if (soft_status status = checkMayAwait("soft_event_query", record)) {
+    return status;
+  }
+  if (!reachedByNow(record)) return SOFT_NOT_READY;
   return existingDevice(event->device())->error();
 }
 
@@ -130,6 +157,9 @@ soft_status soft_event_synchronize(soft_event* event) {
     return status;
   }
   const EventRecord record = event->last();
+  if (soft_status status = checkMayAwait("soft_event_synchronize", record)) {
+    return status;
+  }
   const uint64_t stream =
       record.stream == nullptr ? SOFT_TRACE_NO_STREAM : record.stream->id();
   return traced({SOFT_TRACE_SYNCHRONIZE, event->device(), stream}, [&] {
@@ -159,10 +189,10 @@ soft_status soft_event_elapsed(soft_event* start, soft_event* end,
                 "created without SOFT_EVENT_DISABLE_TIMING");
   }
   if (!reachedByNow(from) || !reachedByNow(to)) return SOFT_NOT_READY;
-  const int64_t nanoseconds =
-      to.time->nanoseconds.load(std::memory_order_relaxed) -
-      from.time->nanoseconds.load(std::memory_order_relaxed);
-  *out_ms = static_cast<double>(nanoseconds) * 1e-6;
+  const int64_t began = from.time->nanoseconds.load(std::memory_order_relaxed);
+  const int64_t ended = to.time->nanoseconds.load(std::memory_order_relaxed);
+  if (began == 0 || ended == 0) return SOFT_NOT_READY;  // no replay has been
+  *out_ms = static_cast<double>(ended - began) * 1e-6;
   return SOFT_OK;
 }
 
@@ -174,6 +204,11 @@ soft_status soft_stream_wait_event(soft_stream* stream, soft_event* event) {
     return status;
   }
   const EventRecord record = event->last();
+  soft_status captured = SOFT_OK;
+  if (record.captured != nullptr ||
+      (stream->isCapturing() && record.stream != nullptr)) {
+    if (captureWait(stream, record, &captured)) return captured;
+  }
   if (record.stream == nullptr) return SOFT_OK;
   traceDone({SOFT_TRACE_WAIT_EVENT, stream->device().index(), stream->id(), 0,
              record.position, record.stream->id()});

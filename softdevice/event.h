@@ -15,14 +15,20 @@ namespace dipu::softdevice {
 // Shared with the task that writes it, so the event may be destroyed or
 // recorded again while that task is pending.
 struct TimeStamp {
-  std::atomic<int64_t> nanoseconds{0};  // CLOCK_MONOTONIC
+  std::atomic<int64_t> nanoseconds{0};  // CLOCK_MONOTONIC; 0: not yet
+
+  void take();  // the time now
 };
+
+struct CaptureMark;  // see capture.h
 
 // What one record leaves behind. See Note [Positions].
 struct EventRecord {
   soft_stream* stream = nullptr;  // nullptr: never recorded
   uint64_t position = 0;
   std::shared_ptr<TimeStamp> time;  // nullptr: without timing
+  // Not nullptr: recorded in a capture, and then on no stream.
+  std::shared_ptr<const CaptureMark> captured;
 
   bool reached() const;
 };

@@ -6,6 +6,7 @@
 #include <new>
 #include <string>
 
+#include "softdevice/capture.h"
 #include "softdevice/device.h"
 #include "softdevice/enqueue.h"
 #include "softdevice/observe.h"
@@ -53,7 +54,9 @@ void* failTranslation(soft_stream* stream, const void* ptr, std::size_t bytes,
   std::snprintf(failure.message, sizeof(failure.message),
                 "illegal address %p (%zu bytes) on device %d, stream %lu: %s",
                 ptr, bytes, stream->device().index(), stream->id(), reason);
-  if (enterStream("soft_translate", stream) == SOFT_OK) {
+  if (stream->isCapturing()) {
+    dipu::softdevice::spoilByAddress("soft_translate", stream, failure.message);
+  } else if (enterStream("soft_translate", stream) == SOFT_OK) {
     const Task task{TaskKind::kFailure, nullptr, illegalAddressTask,
                     sizeof(failure)};
     enqueue(stream, task, [&](void* payload) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "softdevice/capture.h"
 #include "softdevice/device.h"
 #include "softdevice/fault.h"
 #include "softdevice/machine.h"
@@ -16,6 +17,7 @@ using dipu::softdevice::checkFaults;
 using dipu::softdevice::checkHostFaults;
 using dipu::softdevice::checkMayBlock;
 using dipu::softdevice::checkProcess;
+using dipu::softdevice::checkUnsafe;
 using dipu::softdevice::Device;
 using dipu::softdevice::deviceOfAddress;
 using dipu::softdevice::drainAllDevices;
@@ -86,6 +88,7 @@ soft_status soft_malloc(int32_t device, size_t bytes, void** out_ptr) {
   if (soft_status status = findDevice("soft_malloc", device, &owner)) {
     return status;
   }
+  if (soft_status status = checkUnsafe("soft_malloc")) return status;
   if (out_ptr == nullptr) {
     return fail(SOFT_INVALID_VALUE, "soft_malloc: out_ptr is NULL");
   }
@@ -103,6 +106,7 @@ soft_status soft_malloc(int32_t device, size_t bytes, void** out_ptr) {
 
 soft_status soft_free(void* ptr) {
   if (soft_status status = checkMayBlock("soft_free")) return status;
+  if (soft_status status = checkUnsafe("soft_free")) return status;
   if (ptr == nullptr) return SOFT_OK;
   Device* owner = deviceOfAddress(ptr);
   uintptr_t start = 0;
@@ -131,6 +135,7 @@ soft_status soft_memory_info(int32_t device, size_t* out_free,
 
 soft_status soft_host_malloc(size_t bytes, void** out_ptr) {
   if (soft_status status = checkProcess("soft_host_malloc")) return status;
+  if (soft_status status = checkUnsafe("soft_host_malloc")) return status;
   if (out_ptr == nullptr) {
     return fail(SOFT_INVALID_VALUE, "soft_host_malloc: out_ptr is NULL");
   }
@@ -144,6 +149,7 @@ soft_status soft_host_malloc(size_t bytes, void** out_ptr) {
 
 soft_status soft_host_free(void* ptr) {
   if (soft_status status = checkMayBlock("soft_host_free")) return status;
+  if (soft_status status = checkUnsafe("soft_host_free")) return status;
   if (ptr == nullptr) return SOFT_OK;
   uintptr_t start = 0;
   std::size_t bytes = 0;
@@ -158,6 +164,7 @@ soft_status soft_host_free(void* ptr) {
 
 soft_status soft_host_register(void* ptr, size_t bytes) {
   if (soft_status status = checkProcess("soft_host_register")) return status;
+  if (soft_status status = checkUnsafe("soft_host_register")) return status;
   if (ptr == nullptr || bytes == 0 || deviceOfAddress(ptr) != nullptr) {
     return fail(SOFT_INVALID_VALUE,
                 "soft_host_register: %zu bytes at %p are no host memory", bytes,
@@ -173,6 +180,7 @@ soft_status soft_host_register(void* ptr, size_t bytes) {
 
 soft_status soft_host_unregister(void* ptr) {
   if (soft_status status = checkMayBlock("soft_host_unregister")) return status;
+  if (soft_status status = checkUnsafe("soft_host_unregister")) return status;
   if (pinnedRegistry().startsAt(ptr, PinnedOrigin::kRegistered)) {
     drainAllDevices();
     if (pinnedRegistry().remove(ptr, PinnedOrigin::kRegistered)) return SOFT_OK;

@@ -3,6 +3,7 @@
 
 #include <new>
 
+#include "softdevice/capture.h"
 #include "softdevice/device.h"
 #include "softdevice/enqueue.h"
 #include "softdevice/process.h"
@@ -39,11 +40,13 @@ soft_status enqueueWait(soft_stream* stream, soft_stream* other,
                  [&](void* payload) { new (payload) Wait{other, position}; });
 }
 
-soft_status orderWithOthers(soft_stream* stream) {
+soft_status orderWithOthers(const char* function, soft_stream* stream) {
+  if (stream->isCapturing()) return SOFT_OK;
   const Device& device = stream->device();
   soft_stream* const first = device.defaultStream();
   if (stream != first) return enqueueWait(stream, first, first->tail());
   for (soft_stream* other : device.orderedStreams()) {
+    if (soft_status status = checkNotImplied(function, other)) return status;
     if (soft_status status = enqueueWait(stream, other, other->tail())) {
       return status;
     }
@@ -51,9 +54,9 @@ soft_status orderWithOthers(soft_stream* stream) {
   return SOFT_OK;
 }
 
-soft_status enterBarred(soft_stream* stream) {
+soft_status enterBarred(const char* function, soft_stream* stream) {
   if (stream->device().lost()) return stream->device().error();
-  return stream->isOrdered() ? orderWithOthers(stream) : SOFT_OK;
+  return stream->isOrdered() ? orderWithOthers(function, stream) : SOFT_OK;
 }
 
 soft_status failStream(const char* function, const soft_stream* stream) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "softdevice/capture.h"
 #include "softdevice/device.h"
 #include "softdevice/order.h"
 #include "softdevice/schedule.h"
@@ -10,6 +11,8 @@
 #include "softdevice/trace.h"
 
 using dipu::softdevice::checkMayBlock;
+using dipu::softdevice::checkNotCaptured;
+using dipu::softdevice::checkUnsafe;
 using dipu::softdevice::config;
 using dipu::softdevice::Device;
 using dipu::softdevice::enterStream;
@@ -20,6 +23,16 @@ using dipu::softdevice::processIsRunning;
 using dipu::softdevice::schedulePoint;
 using dipu::softdevice::TraceCall;
 using dipu::softdevice::traced;
+
+namespace {
+
+// Checks that the host may ask or wait for the work of a stream.
+soft_status checkMayAwait(const char* function, const soft_stream* stream) {
+  if (soft_status status = checkNotCaptured(function, stream)) return status;
+  return checkUnsafe(function);
+}
+
+}  // namespace
 
 soft_status soft_stream_create(int32_t device, int32_t priority, uint32_t flags,
                                soft_stream** out_stream) {
@@ -48,6 +61,9 @@ soft_status soft_stream_destroy(soft_stream* stream) {
                 "as long as the process",
                 stream->device().index());
   }
+  if (soft_status status = checkNotCaptured("soft_stream_destroy", stream)) {
+    return status;
+  }
   return stream->close();
 }
 
@@ -71,6 +87,9 @@ soft_status soft_stream_query(soft_stream* stream) {
   if (stream == nullptr || stream->closed() || !processIsRunning()) {
     return failStream("soft_stream_query", stream);
   }
+  if (soft_status status = checkMayAwait("soft_stream_query", stream)) {
+    return status;
+  }
   const uint64_t position = stream->tail();
   if (!stream->reached(position)) schedulePoint();
   if (!stream->reached(position)) return SOFT_NOT_READY;
@@ -84,6 +103,8 @@ soft_status soft_stream_synchronize(soft_stream* stream) {
   soft_status status = enterStream("soft_stream_synchronize", stream);
   // What was enqueued before the loss still runs.
   if (status != SOFT_OK && status != SOFT_DEVICE_LOST) return status;
+  status = checkMayAwait("soft_stream_synchronize", stream);
+  if (status != SOFT_OK) return status;
   const TraceCall call{SOFT_TRACE_SYNCHRONIZE, stream->device().index(),
                        stream->id()};
   return traced(call, [&] {
