@@ -119,8 +119,8 @@ bool vendorSaysPinned(const void* ptr) noexcept {
   if (!DIPU_HAS(&api, get_pointer_info)) return false;
   dipu_pointer_info info{};
   info.struct_size = sizeof(info);
-  return runtime::succeeded(api.get_pointer_info(ptr, &info),
-                            "describing a pointer") &&
+  return runtime::attempt("describing a pointer", api.get_pointer_info, ptr,
+                          &info) &&
          info.kind == DIPU_MEMORY_PINNED;
 }
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "core/loader/text.h"
 #include "core/runtime/error.h"
 #include "core/runtime/vendor_state.h"
 
@@ -93,6 +94,8 @@ const dipu_device_properties& deviceProperties(c10::DeviceIndex device) {
     dipu_device_properties value{};
     value.struct_size = sizeof(value);
     check(deviceApi().get_properties(device, &value), device);
+    loader::makeSafe(value.name, sizeof(value.name));
+    loader::makeSafe(value.pci_bus_id, sizeof(value.pci_bus_id));
     properties.value = value;
   });
   return properties.value;
@@ -133,7 +136,7 @@ bool enablePeerAccess(c10::DeviceIndex device, c10::DeviceIndex peer) {
 void DeviceScope::restore() noexcept {
   // The index was current before, so it is valid; a lost device is reported by
   // the next call that uses it.
-  if (succeeded(deviceApi().set_current(previous_), "restoring the device")) {
+  if (attempt("restoring the device", deviceApi().set_current, previous_)) {
     detail::t_state.device = previous_;
   }
 }

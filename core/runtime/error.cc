@@ -7,28 +7,26 @@
 
 #include <string>
 
+#include "core/loader/text.h"
 #include "core/runtime/vendor.h"
 
 namespace dipu::runtime {
 namespace {
 
-// Reads and releases `error`.
-std::string takeMessage(dipu_error* error, int32_t device) {
-  std::string text = c10::str(deviceLabel(device), ": ", error->message);
-  if (error->vendor_code != 0) {
-    text += c10::str(" (vendor code ", error->vendor_code, ")");
+std::string messageOf(const loader::VendorError& error, int32_t device) {
+  std::string text = c10::str(deviceLabel(device), ": ", error.text);
+  if (error.vendor_code != 0) {
+    text += c10::str(" (vendor code ", error.vendor_code, ")");
   }
-  error->release(error);
   return text;
 }
 
 }  // namespace
 
 void throwError(dipu_error* error, int32_t device) {
-  const dipu_status_code code = error->code;
-  const auto vendor_code = static_cast<int32_t>(error->vendor_code);
-  std::string text = takeMessage(error, device);
-  switch (code) {
+  const loader::VendorError taken = loader::takeError(error);
+  std::string text = messageOf(taken, device);
+  switch (taken.code) {
     case DIPU_RESOURCE_EXHAUSTED:
       TORCH_CHECK_WITH(OutOfMemoryError, false, text);
     case DIPU_UNIMPLEMENTED:
@@ -42,7 +40,8 @@ void throwError(dipu_error* error, int32_t device) {
     case DIPU_INTERNAL:
     case DIPU_UNAVAILABLE:
     case DIPU_UNKNOWN:
-      throw c10::AcceleratorError({__func__, __FILE__, __LINE__}, vendor_code,
+      throw c10::AcceleratorError({__func__, __FILE__, __LINE__},
+                                  static_cast<int32_t>(taken.vendor_code),
                                   std::move(text));
     default:
       TORCH_CHECK(false, text);
@@ -52,10 +51,19 @@ void throwError(dipu_error* error, int32_t device) {
 bool succeeded(dipu_error* error, const char* what) noexcept {
   if (error == nullptr) return true;
   try {
-    LOG(WARNING) << what << " failed: " << takeMessage(error, DIPU_HOST);
+    LOG(WARNING) << what << " failed: "
+                 << messageOf(loader::takeError(error), DIPU_HOST);
   } catch (...) {
   }
   return false;
+}
+
+void logException(const char* what) noexcept {
+  try {
+    LOG(WARNING) << what << " failed: " << deviceLabel(DIPU_HOST)
+                 << " threw a C++ exception";
+  } catch (...) {
+  }
 }
 
 }  // namespace dipu::runtime

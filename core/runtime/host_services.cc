@@ -8,11 +8,13 @@
 #include <string>
 #include <unordered_set>
 
+#include "core/loader/text.h"
+
 namespace dipu::runtime {
 namespace {
 
 // Whether `message` is new.
-bool firstTime(const char* message) {
+bool firstTime(const std::string& message) {
   static auto* const mutex = new std::mutex;
   static auto* const seen = new std::unordered_set<std::string>;
   const std::lock_guard<std::mutex> lock(*mutex);
@@ -23,10 +25,11 @@ bool firstTime(const char* message) {
 // into an error throws.
 void log(dipu_log_level level, const char* message) {
   try {
-    if (level < DIPU_LOG_WARNING) {
-      VLOG(level == DIPU_LOG_INFO ? 1 : 2) << message;
-    } else if (firstTime(message)) {
-      TORCH_WARN(message);
+    const std::string text = loader::safeText(message);
+    if (level == DIPU_LOG_INFO || level == DIPU_LOG_DEBUG) {
+      VLOG(level == DIPU_LOG_INFO ? 1 : 2) << text;
+    } else if (firstTime(text)) {
+      TORCH_WARN(text);
     }
   } catch (...) {
   }

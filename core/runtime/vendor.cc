@@ -6,10 +6,11 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <exception>
 #include <mutex>
+#include <thread>
 #include <utility>
 
+#include "core/loader/start.h"
 #include "core/runtime/device.h"
 #include "core/runtime/error.h"
 #include "core/runtime/host_services.h"
@@ -24,6 +25,9 @@ constexpr char kBadFork[] =
     "a device cannot be used in a forked child; start the process with the "
     "multiprocessing start method 'spawn'";
 constexpr char kEnded[] = "devices cannot be used while the process is ending";
+constexpr char kStarting[] =
+    "the vendor asked for a device while it was being started, which it must "
+    "not; report it to the vendor";
 
 enum class Phase { kEmpty, kLoaded, kReady, kFailed };
 
@@ -35,6 +39,9 @@ struct State {
   std::atomic<const loader::Library*> library{nullptr};
   std::atomic<c10::DeviceIndex> device_count{0};
   std::atomic<bool> bad_fork{false};
+  // The thread that runs the vendor's `initialize` under the mutex, so that a
+  // vendor which calls back finds an error there and not a deadlock.
+  std::atomic<std::thread::id> starter{};
   std::string failure;
   detail::Tables tables{};
 };
@@ -52,42 +59,25 @@ void onForkInChild() {
   detail::t_state = {-1, nullptr};
 }
 
-// Text of `error`, which is released; "" for success.
-std::string takeText(dipu_error* error) {
-  if (error == nullptr) return "";
-  std::string text = error->message;
-  error->release(error);
-  return text;
-}
-
-// Starts the SDK and counts its devices. Returns why it cannot serve, or "".
-std::string start(const dipu_vendor& vendor, int32_t* count) {
-  try {
-    std::string text = takeText(vendor.initialize(&hostServices()));
-    if (!text.empty()) return "could not start: " + text;
-    text = takeText(vendor.device->get_count(count));
-    if (!text.empty()) return "could not count its devices: " + text;
-  } catch (const std::exception& exception) {
-    // A breach of the contract, but no reason to end the process.
-    return c10::str("threw an exception while starting: ", exception.what());
-  }
-  return *count > 0 ? "" : "found no device";
+bool isStarting(const State& s) {
+  return s.starter.load() == std::this_thread::get_id();
 }
 
 // Requires s.mutex and phase kLoaded.
 void initialize(State& s) {
   const loader::Library& library = *s.library.load();
   const dipu_vendor& v = library.vendor();
-  int32_t count = 0;
-  const std::string failure = start(v, &count);
-  if (!failure.empty()) {
-    s.failure =
-        c10::str("vendor ", v.name, " (", library.path(), ") ", failure);
+  s.starter.store(std::this_thread::get_id());
+  const loader::Started started = loader::startVendor(v, hostServices());
+  s.starter.store({});
+  if (!started.problem.empty()) {
+    s.failure = c10::str("vendor ", v.name, " (", library.path(), ") ",
+                         started.problem);
     s.phase.store(Phase::kFailed);
     return;
   }
   s.device_count.store(
-      static_cast<c10::DeviceIndex>(std::min(count, kMaxDevices)));
+      static_cast<c10::DeviceIndex>(std::min(started.devices, kMaxDevices)));
   s.tables = {v.device, v.memory, v.stream, v.event};
   pthread_atfork(nullptr, nullptr, &onForkInChild);
   // In this order: who sees kReady goes on to use the tables.
@@ -156,7 +146,7 @@ const loader::Library& vendorLibrary() {
 
 bool tryInitialize() noexcept {
   State& s = state();
-  if (s.bad_fork.load()) return false;
+  if (s.bad_fork.load() || isStarting(s)) return false;
   if (s.phase.load() == Phase::kLoaded) {
     const std::lock_guard<std::mutex> lock(s.mutex);
     if (s.phase.load() == Phase::kLoaded) initialize(s);
@@ -173,7 +163,7 @@ void shutdown() noexcept {
   if (!isInitialized()) return;
   const dipu_vendor& v = vendor();
   for (c10::DeviceIndex i = 0; i < detail::countedDevices(); ++i) {
-    if (hasContext(i)) succeeded(v.device->synchronize(i), "the last wait");
+    if (hasContext(i)) attempt("the last wait", v.device->synchronize, i);
   }
   const std::lock_guard<std::mutex> lock(s.mutex);
   s.failure = kEnded;
@@ -186,6 +176,7 @@ void shutdown() noexcept {
 std::string initializationError() {
   State& s = state();
   if (s.bad_fork.load()) return kBadFork;
+  if (isStarting(s)) return kStarting;
   const std::lock_guard<std::mutex> lock(s.mutex);
   return s.phase.load() == Phase::kEmpty ? kNoVendor : s.failure;
 }

@@ -40,8 +40,10 @@ const loader::Library& vendorLibrary();
 inline const dipu_vendor& vendor() { return vendorLibrary().vendor(); }
 
 // Initialises the vendor on the first call. Returns false, and keeps the
-// reason, when there is no vendor, when it has no usable SDK, or in a forked
-// child (see inBadFork in device.h). Blocks during the first call.
+// reason, when there is no vendor, when it has no usable SDK, in a forked child
+// (see inBadFork in device.h), or inside the vendor's own `initialize`. The
+// vendor is asked once: after a failure the process stays without devices.
+// Blocks during the first call.
 bool tryInitialize() noexcept;
 
 // As tryInitialize, but throws the reason.

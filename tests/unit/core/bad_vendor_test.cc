@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A vendor that starts and then breaks the contract: it throws, says nothing,
+// or says what is no text. The process goes on and the user is told.
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <stdexcept>
+
+#include "core/allocator/host_allocator.h"
+#include "tests/unit/core/testing.h"
+
+namespace dipu {
+namespace {
+
+using testing::contains;
+using testing::messageOf;
+
+bool g_throws = false;
+std::string g_start_text;
+
+dipu_error g_error = {sizeof(g_error), DIPU_INTERNAL,     0, 0,
+                      nullptr,         [](dipu_error*) {}};
+
+// Calls back into the host, as a vendor must not.
+dipu_error* initialize(const dipu_host_services* host) {
+  host->log(DIPU_LOG_WARNING, nullptr);
+  host->log(std::numeric_limits<int32_t>::max(), "\xff");
+  EXPECT_FALSE(runtime::tryInitialize());
+  EXPECT_EQ(runtime::deviceCount(), 0);
+  g_start_text = messageOf([] { runtime::setDevice(0); });
+  return nullptr;
+}
+
+dipu_error* setCurrent(int32_t device) {
+  if (g_throws) throw std::runtime_error("no such mood");
+  return testing::fakeVendor()->device->set_current(device);
+}
+
+dipu_error* synchronize(int32_t) {
+  if (g_throws) throw std::runtime_error("out of patience");
+  return &g_error;
+}
+
+dipu_error* getPointerInfo(const void*, dipu_pointer_info*) { throw 7; }
+
+dipu_error* getProperties(int32_t, dipu_device_properties* properties) {
+  std::fill(std::begin(properties->name), std::end(properties->name), '\xff');
+  return nullptr;
+}
+
+const dipu_vendor* badVendor() {
+  static dipu_device_api device = *testing::fakeVendor()->device;
+  static dipu_memory_api memory = *testing::fakeVendor()->memory;
+  static dipu_vendor vendor = *testing::fakeVendor();
+  device.set_current = setCurrent;
+  device.synchronize = synchronize;
+  device.get_properties = getProperties;
+  memory.get_pointer_info = getPointerInfo;
+  vendor.initialize = initialize;
+  vendor.device = &device;
+  vendor.memory = &memory;
+  return &vendor;
+}
+
+class BadVendorTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { runtime::adoptVendor(badVendor(), "bad"); }
+  void SetUp() override {
+    g_throws = false;
+    runtime::setDevice(0);
+    g_error.message = nullptr;
+    g_error.code = DIPU_INTERNAL;
+  }
+};
+
+TEST_F(BadVendorTest, MayNotAskForDevicesWhileItStarts) {
+  EXPECT_TRUE(contains(g_start_text, "while it was being started"))
+      << g_start_text;
+  EXPECT_EQ(runtime::deviceCount(), testing::kFakeDevices);
+}
+
+TEST_F(BadVendorTest, AnErrorMayHaveNoText) {
+  EXPECT_EQ(messageOf([] { runtime::synchronizeDevice(0); }),
+            "fake:0: the vendor gave no text");
+}
+
+TEST_F(BadVendorTest, AnErrorMayBeNoText) {
+  g_error.message = "bad \xc3( bytes";
+  EXPECT_EQ(messageOf([] { runtime::synchronizeDevice(0); }),
+            "fake:0: bad \\xc3( bytes");
+}
+
+TEST_F(BadVendorTest, AnUnknownCodeIsAFailure) {
+  g_error.code = 99;
+  EXPECT_EQ(
+      messageOf<c10::AcceleratorError>([] { runtime::synchronizeDevice(0); }),
+      "fake:0: the vendor gave no text");
+}
+
+TEST_F(BadVendorTest, ExceptionsOfASlotReachTheCaller) {
+  g_throws = true;
+  EXPECT_THROW(runtime::synchronizeDevice(0), std::runtime_error);
+  g_throws = false;
+  EXPECT_NO_THROW(runtime::setDevice(1)) << "nothing is left behind";
+}
+
+TEST_F(BadVendorTest, ExceptionsEndNoPlaceThatMustNotThrow) {
+  {
+    const runtime::DeviceScope scope(1);
+    g_throws = true;
+  }
+  EXPECT_EQ(runtime::currentDevice(), 1) << "the vendor did not go back";
+  int local = 0;
+  EXPECT_FALSE(allocator::isPinned(&local));
+}
+
+TEST_F(BadVendorTest, NamesAreMadeText) {
+  const std::string name = runtime::deviceProperties(0).name;
+  EXPECT_EQ(name, std::string(sizeof(dipu_device_properties::name) - 1, '?'));
+}
+
+// Runs last: it ends the use of devices.
+TEST_F(BadVendorTest, ShutdownSurvivesExceptions) {
+  g_throws = true;
+  runtime::shutdown();
+  EXPECT_FALSE(runtime::isInitialized());
+}
+
+}  // namespace
+}  // namespace dipu
