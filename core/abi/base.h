@@ -17,8 +17,8 @@
  *   - Calls that are likely to grow take one struct of arguments (create); the
  *     others take plain parameters, which never change.
  *   - Fields called reserved are written as 0 and not read.
- *   - Enumerations and flags grow, too. A receiver takes a value that it does
- *     not know for the one that the type's comment names.
+ *   - Enumerations and flags grow, too. The comment of such a type says what a
+ *     receiver does with a value that it does not know.
  *   - Layout and calling convention are those of C on a 64-bit platform.
  *
  * Errors

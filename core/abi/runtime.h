@@ -117,8 +117,8 @@ typedef struct dipu_memory_api {
   void (*deallocate)(int32_t device, void* ptr);
   /* Both in bytes. `out_free` is what allocate could still serve. */
   dipu_error* (*get_info)(int32_t device, size_t* out_free, size_t* out_total);
-  /* Allocates pinned host memory, which copies of any device can use without
-   * blocking, aligned to at least 256. May block. */
+  /* Allocates pinned host memory, aligned to at least 64, which copies of any
+   * device can use without blocking. May block. */
   dipu_error* (*host_allocate)(size_t bytes, void** out_ptr);
   /* Frees what host_allocate returned, as deallocate does. */
   void (*host_deallocate)(void* ptr);
