@@ -15,6 +15,8 @@ class SharedObject:
     runpath: tuple[str, ...]
     exported: frozenset[str]
     undefined: frozenset[str]
+    # Undefined symbols that may stay so; the toolchain adds a few to each file.
+    weak: frozenset[str]
     # Versions of symbols taken from glibc, such as (2, 34).
     glibc: frozenset[tuple[int, int]]
 
@@ -32,7 +34,7 @@ def read(path: str) -> SharedObject:
     """Reads a shared object."""
     dynamic = _readelf(path, "--dynamic")
     symbols = _readelf(path, "--dyn-syms")
-    exported, undefined, glibc = set(), set(), set()
+    exported, undefined, weak, glibc = set(), set(), set(), set()
     for line in symbols.splitlines():
         # Num: Value Size Type Bind Vis Ndx Name@Version
         words = line.split()
@@ -41,8 +43,8 @@ def read(path: str) -> SharedObject:
         name, _, version = words[7].partition("@")
         if words[6] != "UND":
             exported.add(name)
-        elif words[4] == "GLOBAL" and not version:
-            undefined.add(name)
+        elif not version:
+            (undefined if words[4] == "GLOBAL" else weak).add(name)
         if found := re.search(r"GLIBC_(\d+)\.(\d+)", version):
             glibc.add((int(found[1]), int(found[2])))
     paths = _entries(dynamic, "RUNPATH") + _entries(dynamic, "RPATH")
@@ -52,5 +54,6 @@ def read(path: str) -> SharedObject:
         runpath=tuple(part for path in paths for part in path.split(":")),
         exported=frozenset(exported),
         undefined=frozenset(undefined),
+        weak=frozenset(weak),
         glibc=frozenset(glibc),
     )

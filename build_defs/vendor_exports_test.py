@@ -22,6 +22,12 @@ _SYSTEM = re.compile(
     r"\.so\.\d+"
 )
 _TORCH = re.compile(r"lib(torch|c10|python)")
+# Weak symbols that gcc's start files leave to the process.
+_TOOLCHAIN = {
+    "__gmon_start__",
+    "_ITM_deregisterTMCloneTable",
+    "_ITM_registerTMCloneTable",
+}
 # Runtime functions that the host provides to an operator library.
 _DIOPI_HOST = re.compile(r"(_?diopi)[A-Z_]\w*")
 
@@ -37,6 +43,11 @@ def test_plugin_leaves_nothing_undefined() -> None:
         if pathlib.Path(path).name in plugin.needed:
             offered |= elf.read(path).exported
     assert plugin.undefined <= offered
+
+
+def test_plugin_takes_nothing_from_the_process() -> None:
+    """A weak symbol would bind to whatever torch or Python happens to export."""
+    assert sorted(elf.read(_PLUGIN).weak - _TOOLCHAIN) == []
 
 
 @pytest.mark.parametrize("path", _OPERATORS)
