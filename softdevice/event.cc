@@ -30,6 +30,7 @@ using dipu::softdevice::existingDevice;
 using dipu::softdevice::fail;
 using dipu::softdevice::findDevice;
 using dipu::softdevice::schedulePoint;
+using dipu::softdevice::SharedEvent;
 using dipu::softdevice::TaskKind;
 using dipu::softdevice::TimeStamp;
 using dipu::softdevice::traced;
@@ -82,14 +83,25 @@ soft_status soft_event_create(int32_t device, uint32_t flags,
   if (soft_status status = findDevice("soft_event_create", device, &owner)) {
     return status;
   }
-  constexpr uint32_t kKnown =
-      SOFT_EVENT_BLOCKING_SYNC | SOFT_EVENT_DISABLE_TIMING;
+  constexpr uint32_t kKnown = SOFT_EVENT_BLOCKING_SYNC |
+                              SOFT_EVENT_DISABLE_TIMING |
+                              SOFT_EVENT_INTERPROCESS;
   if (out_event == nullptr || (flags & ~kKnown) != 0) {
     return fail(SOFT_INVALID_VALUE,
                 "soft_event_create: out_event is NULL or flags 0x%x unknown",
                 flags);
   }
-  auto* event = new (std::nothrow) soft_event(device, flags);
+  const bool shares = (flags & SOFT_EVENT_INTERPROCESS) != 0;
+  if (shares && (flags & SOFT_EVENT_DISABLE_TIMING) == 0) {
+    return fail(SOFT_INVALID_VALUE,
+                "soft_event_create: SOFT_EVENT_INTERPROCESS needs "
+                "SOFT_EVENT_DISABLE_TIMING");
+  }
+  auto shared = shares ? SharedEvent::create() : nullptr;
+  auto* event = shares && shared == nullptr
+                    ? nullptr
+                    : new (std::nothrow)
+                          soft_event(device, flags, std::move(shared));
   if (event == nullptr) {
     return fail(SOFT_OUT_OF_MEMORY, "soft_event_create: no host memory");
   }
@@ -115,6 +127,9 @@ soft_status soft_event_record(soft_event* event, soft_stream* stream) {
                 "soft_event_record: an event of device %d cannot be recorded "
                 "on a stream of device %d",
                 event->device(), stream->device().index());
+  }
+  if (event->shared() != nullptr) {
+    return event->shared()->record("soft_event_record", stream);
   }
   EventRecord record;
   soft_status captured = SOFT_OK;
@@ -145,7 +160,13 @@ soft_status soft_event_query(soft_event* event) {
   if (soft_status status = checkMayAwait("soft_event_query", record)) {
     return status;
   }
-  if (!reachedByNow(record)) return SOFT_NOT_READY;
+  if (event->shared() != nullptr) {
+    if (soft_status status = event->shared()->query("soft_event_query")) {
+      return status;
+    }
+  } else if (!reachedByNow(record)) {
+    return SOFT_NOT_READY;
+  }
   return existingDevice(event->device())->error();
 }
 
@@ -162,10 +183,14 @@ soft_status soft_event_synchronize(soft_event* event) {
   }
   const uint64_t stream =
       record.stream == nullptr ? SOFT_TRACE_NO_STREAM : record.stream->id();
+  const int64_t spin_us = event->sleeps() ? 0 : config().spin_us;
   return traced({SOFT_TRACE_SYNCHRONIZE, event->device(), stream}, [&] {
-    if (record.stream != nullptr) {
-      record.stream->waitFor(record.position,
-                             event->sleeps() ? 0 : config().spin_us);
+    if (event->shared() != nullptr) {
+      const soft_status status =
+          event->shared()->synchronize("soft_event_synchronize", spin_us);
+      if (status != SOFT_OK) return status;
+    } else if (record.stream != nullptr) {
+      record.stream->waitFor(record.position, spin_us);
     }
     return existingDevice(event->device())->error();
   });
@@ -202,6 +227,9 @@ soft_status soft_stream_wait_event(soft_stream* stream, soft_event* event) {
   }
   if (soft_status status = enterStream("soft_stream_wait_event", stream)) {
     return status;
+  }
+  if (event->shared() != nullptr) {
+    return event->shared()->enqueueWaitOn("soft_stream_wait_event", stream);
   }
   const EventRecord record = event->last();
   soft_status captured = SOFT_OK;

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 
+#include "softdevice/shared_event.h"
 #include "softdevice/softdevice.h"
 
 namespace dipu::softdevice {
@@ -37,10 +39,16 @@ struct EventRecord {
 
 struct soft_event {
  public:
-  soft_event(int32_t device, uint32_t flags) : device_(device), flags_(flags) {}
+  soft_event(int32_t device, uint32_t flags,
+             std::shared_ptr<dipu::softdevice::SharedEvent> shared = nullptr)
+      : device_(device), flags_(flags), shared_(std::move(shared)) {}
 
   int32_t device() const { return device_; }
   bool hasTiming() const { return (flags_ & SOFT_EVENT_DISABLE_TIMING) == 0; }
+  // nullptr unless other processes may use the event; then all is in there.
+  const std::shared_ptr<dipu::softdevice::SharedEvent>& shared() const {
+    return shared_;
+  }
   bool sleeps() const { return (flags_ & SOFT_EVENT_BLOCKING_SYNC) != 0; }
 
   dipu::softdevice::EventRecord last() const {
@@ -55,6 +63,7 @@ struct soft_event {
  private:
   const int32_t device_;
   const uint32_t flags_;
+  const std::shared_ptr<dipu::softdevice::SharedEvent> shared_;
   mutable std::mutex mutex_;  // guards record_
   dipu::softdevice::EventRecord record_;
 };

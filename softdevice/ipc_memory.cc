@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "softdevice/capture.h"
 #include "softdevice/device.h"
 #include "softdevice/ipc_handle.h"
 #include "softdevice/pause.h"
@@ -6,6 +7,7 @@
 #include "softdevice/status.h"
 
 using dipu::softdevice::checkMayBlock;
+using dipu::softdevice::checkUnsafe;
 using dipu::softdevice::Device;
 using dipu::softdevice::deviceOfAddress;
 using dipu::softdevice::drainAllDevices;
@@ -21,6 +23,12 @@ using dipu::softdevice::thisProcess;
 using dipu::softdevice::WorkPause;
 
 namespace {
+
+// These block, move or map memory, so neither tasks nor captures may call them.
+soft_status checkCaller(const char* function) {
+  if (soft_status status = checkMayBlock(function)) return status;
+  return checkUnsafe(function);
+}
 
 constexpr const char* kExport = "soft_ipc_export_memory";
 constexpr const char* kOpen = "soft_ipc_open_memory";
@@ -42,7 +50,7 @@ soft_status share(Device* owner, const void* ptr, SharedPart* out_part) {
 
 soft_status soft_ipc_export_memory(const void* ptr,
                                    soft_ipc_handle* out_handle) {
-  if (soft_status status = checkMayBlock(kExport)) return status;
+  if (soft_status status = checkCaller(kExport)) return status;
   Device* owner = deviceOfAddress(ptr);
   if (owner == nullptr || out_handle == nullptr) {
     return fail(SOFT_INVALID_VALUE,
@@ -60,7 +68,7 @@ soft_status soft_ipc_export_memory(const void* ptr,
 
 soft_status soft_ipc_open_memory(int32_t device, const soft_ipc_handle* handle,
                                  void** out_ptr) {
-  if (soft_status status = checkMayBlock(kOpen)) return status;
+  if (soft_status status = checkCaller(kOpen)) return status;
   Device* owner = nullptr;
   if (soft_status status = findDevice(kOpen, device, &owner)) return status;
   if (handle == nullptr || out_ptr == nullptr) {
@@ -77,7 +85,7 @@ soft_status soft_ipc_open_memory(int32_t device, const soft_ipc_handle* handle,
 }
 
 soft_status soft_ipc_close_memory(void* ptr) {
-  if (soft_status status = checkMayBlock(kClose)) return status;
+  if (soft_status status = checkCaller(kClose)) return status;
   if (ptr == nullptr) return SOFT_OK;
   Device* owner = deviceOfAddress(ptr);
   if (owner != nullptr && owner->memory().isOpened(ptr)) {

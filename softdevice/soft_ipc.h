@@ -65,6 +65,28 @@ SOFT_API soft_status soft_ipc_open_memory(int32_t device,
  * is SOFT_INVALID_VALUE. Blocks. */
 SOFT_API soft_status soft_ipc_close_memory(void* ptr);
 
+/* -------------------------------------------------------------- events */
+
+/* An event that was created with SOFT_EVENT_INTERPROCESS behaves as any other
+ * without timing, except that the record that queries and waits refer to is the
+ * last one of any process that has opened it. At most 64 records of it may be
+ * pending; recording blocks beyond that. It cannot be captured in a graph.
+ *
+ * When the process that made the last record ends before the record is reached,
+ * queries and waits return SOFT_LAUNCH_FAILURE with its number, and a stream
+ * that waits fails with the same. Nobody hangs; it takes up to 50 ms. */
+
+/* Makes a handle for an event that this process created.
+ * SOFT_INVALID_VALUE: it was created without SOFT_EVENT_INTERPROCESS. */
+SOFT_API soft_status soft_ipc_export_event(const soft_event* event,
+                                           soft_ipc_handle* out_handle);
+/* Opens the event of another process, for streams of `device`. It is released
+ * with soft_event_destroy; neither process's release touches the other. Errors
+ * are those of soft_ipc_open_memory. */
+SOFT_API soft_status soft_ipc_open_event(int32_t device,
+                                         const soft_ipc_handle* handle,
+                                         soft_event** out_event);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

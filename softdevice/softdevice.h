@@ -240,7 +240,8 @@ SOFT_API void soft_team_end(void);
 enum {
   SOFT_EVENT_DEFAULT = 0,
   SOFT_EVENT_BLOCKING_SYNC = 1,
-  SOFT_EVENT_DISABLE_TIMING = 2
+  SOFT_EVENT_DISABLE_TIMING = 2,
+  SOFT_EVENT_INTERPROCESS = 4 /* needs the one before; see soft_ipc.h */
 };
 
 SOFT_API soft_status soft_event_create(int32_t device, uint32_t flags,
