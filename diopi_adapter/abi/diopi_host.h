@@ -5,7 +5,8 @@
  *
  * Only the host and the runtime include this file. Operator libraries see
  * opaque handles and ask through the functions of <diopi/diopirt.h>, so the
- * layouts below may change with the host.
+ * layouts below may change with the host; only how a tensor begins is
+ * published, see diopi_layout.h.
  *
  * A host fills the structs on its stack, calls the operator, and lets them die.
  * Filling must therefore be cheap: what operators ask for comes first, and
@@ -27,8 +28,9 @@ enum {
   DIPU_DIOPI_TENSOR_SPARSE = 1u << 0
 };
 
-/* One tensor. All pointers are borrowed and valid until the operator returns;
- * the struct is not written while an operator runs. */
+/* One tensor; begins with a dipu_diopi_tensor_prefix. All pointers are borrowed
+ * and valid until the operator returns; the struct is not written while an
+ * operator runs. */
 struct diopiTensor {
   void* data;             /* first element, offset included; a device address */
   const int64_t* sizes;   /* ndim values */

@@ -10,12 +10,29 @@
 #define DIOPI_ATTR_WEAK
 
 #include <atomic>
+#include <cstddef>
+#include <type_traits>
 
 #include "diopi_adapter/abi/diopi_host.h"
+#include "diopi_adapter/abi/diopi_layout.h"
 
 namespace {
 
 std::atomic<const dipu_diopi_rt_host*> installed_host{nullptr};
+
+// What diopi_layout.h promises to those who find the symbol below.
+template <typename Prefix, typename Tensor>
+constexpr bool beginsWith() {
+  return std::is_standard_layout_v<Tensor> &&
+         offsetof(Tensor, data) == offsetof(Prefix, data) &&
+         offsetof(Tensor, sizes) == offsetof(Prefix, sizes) &&
+         offsetof(Tensor, strides) == offsetof(Prefix, strides) &&
+         offsetof(Tensor, numel) == offsetof(Prefix, numel) &&
+         offsetof(Tensor, ndim) == offsetof(Prefix, ndim) &&
+         offsetof(Tensor, dtype) == offsetof(Prefix, dtype);
+}
+static_assert(beginsWith<dipu_diopi_tensor_prefix, diopiTensor>(),
+              "export another symbol when the layout changes");
 
 constexpr char kVersion[] = "DIOPI Version: 1.0.0";
 
@@ -55,6 +72,9 @@ diopiError_t sparsePart(diopiConstTensorHandle_t tensor,
 }  // namespace
 
 extern "C" {
+
+extern DIOPI_RT_API const char dipu_diopi_tensor_layout_1;
+const char dipu_diopi_tensor_layout_1 = 1;
 
 diopiError_t dipu_diopi_rt_install(const dipu_diopi_rt_host* host) {
   if (host != nullptr &&

@@ -189,6 +189,7 @@ DType computeDType(DType dtype) {
 DType promoteCompute(DType a, DType b) {
   const DType x = computeDType(a);
   const DType y = computeDType(b);
+  if (x == y) return x;
   for (DType type : {DType::kUInt64, DType::kFloat64, DType::kFloat32,
                      DType::kInt64, DType::kInt32}) {
     if (x == type || y == type) return type;

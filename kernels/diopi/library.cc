@@ -2,6 +2,7 @@
 //
 // What every DIOPI library exports about itself, and its runtime helpers.
 #include <diopi/functions.h>
+#include <dlfcn.h>
 
 #include "kernels/diopi/tensor_args.h"
 
@@ -16,6 +17,30 @@ const char* diopiGetLastErrorString() { return dipu::kernels::lastMessage(); }
 }  // extern "C"
 
 namespace dipu::kernels::diopi {
+
+bool findTensorLayout() {
+  return dlsym(RTLD_DEFAULT, DIPU_DIOPI_TENSOR_LAYOUT_SYMBOL) != nullptr;
+}
+
+TensorView askForView(diopiConstTensorHandle_t tensor) {
+  const void* data = nullptr;
+  diopiSize_t sizes{nullptr, 0};
+  diopiSize_t strides{nullptr, 0};
+  diopiDtype_t dtype = diopi_dtype_unsupported;
+  diopiGetTensorDataConst(tensor, &data);
+  diopiGetTensorShape(tensor, &sizes);
+  diopiGetTensorStride(tensor, &strides);
+  diopiGetTensorDtype(tensor, &dtype);
+  TensorView result;
+  result.data = const_cast<void*>(data);
+  result.sizes = sizes.data;
+  result.strides = strides.data;
+  result.numel = 1;
+  for (int64_t i = 0; i < sizes.len; ++i) result.numel *= sizes.data[i];
+  result.ndim = static_cast<int32_t>(sizes.len);
+  result.dtype = static_cast<DType>(dtype);
+  return result;
+}
 
 void* requireScratch(void* context, std::size_t bytes) {
   diopiTensorHandle_t buffer = nullptr;

@@ -15,6 +15,7 @@
 
 #include <diopi/diopirt.h>
 
+#include "diopi_adapter/abi/diopi_layout.h"
 #include "kernels/compute/queue.h"
 #include "kernels/compute/status.h"
 #include "kernels/compute/tensor_view.h"
@@ -36,27 +37,23 @@ inline Queue queueOf(diopiContextHandle_t ctx) {
   return Queue(static_cast<soft_stream*>(stream), &requireScratch, ctx);
 }
 
+// Whether the host publishes how its tensors begin (diopi_layout.h).
+bool findTensorLayout();
+inline bool tensorsAreReadable() {
+  static const bool readable = findTensorLayout();
+  return readable;
+}
+
+// The view of a tensor, not null, by the functions that every host has.
+TensorView askForView(diopiConstTensorHandle_t tensor);
+
 // An absent optional tensor (a null handle) gives an undefined view.
 inline TensorView view(diopiConstTensorHandle_t tensor) {
-  TensorView result;
-  if (tensor == nullptr) return result;
-  const void* data = nullptr;
-  diopiSize_t sizes{nullptr, 0};
-  diopiSize_t strides{nullptr, 0};
-  diopiDtype_t dtype = diopi_dtype_unsupported;
-  diopiGetTensorDataConst(tensor, &data);
-  diopiGetTensorShape(tensor, &sizes);
-  diopiGetTensorStride(tensor, &strides);
-  diopiGetTensorDtype(tensor, &dtype);
-  int64_t numel = 1;
-  for (int64_t i = 0; i < sizes.len; ++i) numel *= sizes.data[i];
-  result.data = const_cast<void*>(data);
-  result.sizes = sizes.data;
-  result.strides = strides.data;
-  result.numel = numel;
-  result.ndim = static_cast<int32_t>(sizes.len);
-  result.dtype = static_cast<DType>(dtype);
-  return result;
+  if (tensor == nullptr) return TensorView();
+  if (!tensorsAreReadable()) return askForView(tensor);
+  const auto* known = reinterpret_cast<const dipu_diopi_tensor_prefix*>(tensor);
+  return {known->data,  known->sizes, known->strides,
+          known->numel, known->ndim,  static_cast<DType>(known->dtype)};
 }
 
 // Integer codes, bool included, carry an integer, the rest a double. A null
