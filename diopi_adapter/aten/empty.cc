@@ -23,6 +23,16 @@ at::Tensor makeTensor(std::size_t bytes, c10::ScalarType dtype,
 
 }  // namespace
 
+at::Tensor emptyShaped(const at::Tensor& other, c10::ScalarType dtype,
+                       c10::DeviceIndex device) {
+  const c10::TensorImpl* shape = other.unsafeGetTensorImpl();
+  at::Tensor tensor = makeTensor(
+      static_cast<std::size_t>(shape->numel()) * c10::elementSize(dtype), dtype,
+      device);
+  tensor.unsafeGetTensorImpl()->set_sizes_contiguous(shape->sizes());
+  return tensor;
+}
+
 at::Tensor emptyContiguous(c10::IntArrayRef sizes, c10::ScalarType dtype,
                            c10::DeviceIndex device) {
   at::detail::check_size_nonnegative(sizes);

@@ -19,6 +19,10 @@ namespace dipu::aten {
 at::Tensor emptyContiguous(c10::IntArrayRef sizes, c10::ScalarType dtype,
                            c10::DeviceIndex device);
 
+// A contiguous tensor with the sizes of `other`, which need no check.
+at::Tensor emptyShaped(const at::Tensor& other, c10::ScalarType dtype,
+                       c10::DeviceIndex device);
+
 // A tensor with the given strides, which must not be negative.
 at::Tensor emptyStrided(c10::IntArrayRef sizes, c10::IntArrayRef strides,
                         c10::ScalarType dtype, c10::DeviceIndex device);

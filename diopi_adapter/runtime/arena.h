@@ -20,7 +20,9 @@ class TensorArena {
   diopiTensorHandle_t add(at::Tensor tensor) {
     Entry& entry = entries_.emplace_back();
     entry.tensor = std::move(tensor);
-    describe(entry.tensor, entry.tensor.storage().mutable_data(), entry.handle);
+    const c10::Device device = entry.tensor.device();
+    describe(entry.tensor, device.is_cpu() ? -1 : device.index(),
+             entry.tensor.storage().mutable_data(), entry.handle);
     return &entry.handle;
   }
 

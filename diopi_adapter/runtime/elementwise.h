@@ -147,9 +147,8 @@ class Operand {
 inline void makeOutput(Form form, at::Tensor& out, ResultType result,
                        const at::Tensor& first) {
   if (form != Form::kFunctional) return;
-  out = aten::emptyContiguous(
-      first.sizes(),
-      result == ResultType::kBool ? at::kBool : first.scalar_type(),
+  out = aten::emptyShaped(
+      first, result == ResultType::kBool ? at::kBool : first.scalar_type(),
       first.get_device());
 }
 

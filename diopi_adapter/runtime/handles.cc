@@ -35,10 +35,10 @@ void TensorArray::add(const at::Tensor& tensor, bool written) {
     pointers_.push_back(nullptr);
     return;
   }
-  checkOnDevice(tensor);
+  const c10::DeviceIndex device = checkedDevice(tensor);
   void* data = written ? tensor.storage().mutable_data()
                        : const_cast<void*>(tensor.storage().data());
-  describe(tensor, data, handles_.emplace_back());
+  describe(tensor, device, data, handles_.emplace_back());
   pointers_.push_back(&handles_.back());
 }
 

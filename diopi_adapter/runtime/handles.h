@@ -34,10 +34,11 @@ namespace dipu::adapter {
 // Throws "Expected all tensors to be on the same device ...".
 [[noreturn]] void throwNotOnDevice(const at::Tensor& tensor);
 
-// Describes `tensor`, which must be defined and on the device. `data` becomes
-// the address of its first element; `owner` the borrowed TensorImpl.
-inline void describe(const at::TensorBase& tensor, void* storage_data,
-                     diopiTensor& handle) {
+// Describes `tensor`, which must be defined and on `device`, -1 being the host.
+// `data` becomes the address of its first element; `owner` the borrowed
+// TensorImpl.
+inline void describe(const at::TensorBase& tensor, c10::DeviceIndex device,
+                     void* storage_data, diopiTensor& handle) {
   const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
   const auto sizes = impl->sizes();
   const auto type = impl->dtype();
@@ -46,7 +47,7 @@ inline void describe(const at::TensorBase& tensor, void* storage_data,
   handle.numel = impl->numel();
   handle.ndim = static_cast<int32_t>(sizes.size());
   handle.dtype = diopiDtype(type.toScalarType());
-  handle.device_index = tensor.is_cpu() ? -1 : tensor.get_device();
+  handle.device_index = device;
   handle.item_size = static_cast<uint16_t>(type.itemsize());
   handle.flags = 0;
   handle.storage_data = storage_data;
@@ -59,15 +60,17 @@ inline void describe(const at::TensorBase& tensor, void* storage_data,
   handle.owner = const_cast<c10::TensorImpl*>(impl);
 }
 
-// Throws unless `tensor` is on the current device, which is that of the call's
-// context. Not every meta function compares the devices of its tensors.
-inline void checkOnDevice(const at::Tensor& tensor) {
+// The device of `tensor`; throws unless it is the current one, which is that of
+// the call's context. Not every meta function compares the devices of its
+// tensors.
+inline c10::DeviceIndex checkedDevice(const at::Tensor& tensor) {
   const c10::Device device = tensor.device();
   if (__builtin_expect(device.type() != runtime::kDeviceType ||
                            device.index() != runtime::currentDevice(),
                        0)) {
     throwNotOnDevice(tensor);
   }
+  return device.index();
 }
 
 // A tensor that the operator reads. An undefined tensor or nullopt is NULL.
@@ -76,9 +79,9 @@ class In {
  public:
   explicit In(const at::Tensor& tensor) {
     if (!tensor.defined()) return;
-    checkOnDevice(tensor);
     // Reading does not materialise a copy-on-write storage.
-    describe(tensor, const_cast<void*>(tensor.storage().data()), handle_);
+    describe(tensor, checkedDevice(tensor),
+             const_cast<void*>(tensor.storage().data()), handle_);
     pointer_ = &handle_;
   }
   explicit In(const std::optional<at::Tensor>& tensor)
@@ -98,8 +101,8 @@ class Out {
  public:
   explicit Out(const at::Tensor& tensor) {
     if (!tensor.defined()) return;
-    checkOnDevice(tensor);
-    describe(tensor, tensor.storage().mutable_data(), handle_);
+    describe(tensor, checkedDevice(tensor), tensor.storage().mutable_data(),
+             handle_);
     pointer_ = &handle_;
   }
   explicit Out(const std::optional<at::Tensor>& tensor)

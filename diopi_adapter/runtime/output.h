@@ -142,10 +142,10 @@ class Result {
  public:
   Result(const at::Tensor& target, at::ScalarType computed)
       : target_(target),
-        computed_(target.scalar_type() == computed
-                      ? target
-                      : aten::emptyContiguous(target.sizes(), computed,
-                                              target.get_device())) {}
+        computed_(
+            target.scalar_type() == computed
+                ? target
+                : aten::emptyShaped(target, computed, target.get_device())) {}
 
   const at::Tensor& tensor() const { return computed_; }
 
