@@ -146,10 +146,10 @@ tangError_t tangFreeAsync(void* ptr, tangStream_t hStream) {
     return error;
   }
   if (info.kind != SOFT_MEMORY_DEVICE || info.allocation != ptr ||
-      dipu::tang::isKeptMemory(ptr)) {
+      dipu::tang::isKeptMemory(ptr) || dipu::tang::isOpenedMemory(ptr)) {
     return fail(tangErrorInvalidDevicePointer,
-                "tangFreeAsync: %p is not the start of device memory that is "
-                "in use",
+                "tangFreeAsync: %p is not the start of device memory of this "
+                "process that is in use",
                 ptr);
   }
   if (info.device != soft_stream_device(stream)) {

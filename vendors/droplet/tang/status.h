@@ -40,6 +40,8 @@ tangError_t allocateOn(int device, size_t bytes, void** out_ptr);
 // the device, or forgets it because the device has been reset.
 tangError_t releaseKeptMemory(int device);
 void forgetKeptMemory(int device);
+// Whether `ptr` is memory of another process.
+bool isOpenedMemory(const void* ptr);
 // Whether `ptr` has been given to tangFreeAsync.
 bool isKeptMemory(const void* ptr);
 

@@ -3,8 +3,8 @@
  * tang: the runtime API of droplet's SDK.
  *
  * Names, codes and order of arguments are those of the tang runtime 0.13, the
- * declarations are this project's own. Capture, graphs and memory shared
- * between processes are not offered.
+ * declarations are this project's own. Capture and graphs are not offered, nor
+ * are the functions of the compiler's interface (__tang*).
  *
  * Every thread has a current device, 0 at first. Functions without a device or
  * stream argument act on it, and what is created belongs to it. All functions
@@ -147,6 +147,22 @@ TANG_API tangError_t tangEventQuery(tangEvent_t event);
 TANG_API tangError_t tangEventElapsedTime(float* ms, tangEvent_t start,
                                           tangEvent_t stop);
 TANG_API tangError_t tangEventDestroy(tangEvent_t event);
+
+/* Processes. A handle names memory of tangMalloc for other processes of the
+ * user on this machine; it opens while the memory lives. Opened memory behaves
+ * as memory of the current device and is closed, not freed. The process that
+ * made a handle cannot open it. */
+TANG_API tangError_t tangIpcGetMemHandle(tangIpcMemHandle_t* pHandle,
+                                         void* devPtr);
+TANG_API tangError_t tangIpcOpenMemHandle(void** devPtr,
+                                          tangIpcMemHandle_t handle,
+                                          unsigned int flags);
+TANG_API tangError_t tangIpcCloseMemHandle(void* devPtr);
+/* Exist, and return tangErrorNotSupported as on a card. */
+TANG_API tangError_t tangIpcGetEventHandle(tangIpcEventHandle_t* pHandle,
+                                           tangEvent_t event);
+TANG_API tangError_t tangIpcOpenEventHandle(tangEvent_t* phEvent,
+                                            tangIpcEventHandle_t handle);
 
 #ifdef __cplusplus
 } /* extern "C" */

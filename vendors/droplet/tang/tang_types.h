@@ -120,8 +120,17 @@ enum {
   tangHostAllocPortable = 1,
   tangHostAllocMapped = 2,        /* not supported */
   tangHostAllocWriteCombined = 4, /* not supported */
-  tangHostAllocMapDeviceMemory = 0x100
+  tangHostAllocMapDeviceMemory = 0x100,
+  tangIpcMemLazyEnablePeerAccess = 1
 };
+
+/* Opaque; passed by value. */
+typedef struct tangIpcMemHandle_st {
+  char reserved[64];
+} tangIpcMemHandle_t;
+typedef struct tangIpcEventHandle_st {
+  char reserved[64];
+} tangIpcEventHandle_t;
 
 /* Extents of a grid or a block, and 1 where nothing is given. */
 typedef struct dim3 {

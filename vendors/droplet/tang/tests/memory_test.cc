@@ -118,6 +118,37 @@ TEST_F(MemoryTest, WrongFreesAreRefused) {
   EXPECT_EQ(tangFree(fresh), tangSuccess) << "the reset has forgotten it";
 }
 
+// What two processes do is in the conformance tests.
+TEST_F(MemoryTest, SharingBetweenProcesses) {
+  void* ptr = nullptr;
+  ASSERT_TANG(tangSuccess, tangMallocAsync(&ptr, kMiB, stream_));
+  tangIpcMemHandle_t handle;
+  ASSERT_TANG(tangSuccess, tangIpcGetMemHandle(&handle, ptr));
+  EXPECT_EQ(tangIpcGetMemHandle(&handle, static_cast<char*>(ptr) + 512),
+            tangErrorInvalidDevicePointer);
+  EXPECT_EQ(tangIpcCloseMemHandle(ptr), tangErrorInvalidDevicePointer);
+  void* opened = nullptr;
+  EXPECT_EQ(tangIpcOpenMemHandle(&opened, handle, 0), tangErrorIllegalState)
+      << "by the process that made it";
+  EXPECT_EQ(tangIpcOpenMemHandle(&opened, handle, 2), tangErrorInvalidValue);
+  handle = {};
+  EXPECT_EQ(tangIpcOpenMemHandle(&opened, handle, 0),
+            tangErrorInvalidResourceHandle);
+  ASSERT_TANG(tangSuccess, tangFreeAsync(ptr, stream_));
+  EXPECT_EQ(tangIpcGetMemHandle(&handle, ptr), tangErrorInvalidDevicePointer);
+}
+
+TEST_F(MemoryTest, EventsAreNotShared) {
+  tangIpcEventHandle_t handle{};
+  tangEvent_t event = nullptr;
+  EXPECT_EQ(tangEventCreateWithFlags(&event, tangEventInterprocess),
+            tangErrorNotSupported);
+  ASSERT_TANG(tangSuccess, tangEventCreate(&event));
+  EXPECT_EQ(tangIpcGetEventHandle(&handle, event), tangErrorNotSupported);
+  EXPECT_EQ(tangIpcOpenEventHandle(&event, handle), tangErrorNotSupported);
+  EXPECT_EQ(tangEventDestroy(event), tangSuccess);
+}
+
 TEST_F(MemoryTest, CopiesOfRows) {
   constexpr size_t kWidth = 10;
   constexpr size_t kRows = 4;
