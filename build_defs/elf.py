@@ -34,7 +34,10 @@ def read(path: str) -> SharedObject:
     """Reads a shared object."""
     dynamic = _readelf(path, "--dynamic")
     symbols = _readelf(path, "--dyn-syms")
-    exported, undefined, weak, glibc = set(), set(), set(), set()
+    exported: set[str] = set()
+    undefined: set[str] = set()
+    weak: set[str] = set()
+    glibc: set[tuple[int, int]] = set()
     for line in symbols.splitlines():
         # Num: Value Size Type Bind Vis Ndx Name@Version
         words = line.split()
