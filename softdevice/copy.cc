@@ -146,14 +146,13 @@ soft_status resolve(const char* function, const Operand& operand,
         Side{nullptr, memory, !pinnedRegistry().holds(operand.ptr, bytes)};
     return SOFT_OK;
   }
-  const auto& memory = device->memory();
-  if (!memory.holds(operand.ptr, bytes)) {
+  void* memory = device->memory().backingOf(operand.ptr, bytes);
+  if (memory == nullptr) {
     return fail(SOFT_INVALID_VALUE,
                 "%s: %zu bytes at %p exceed the allocations of device %d",
                 function, bytes, operand.ptr, device->index());
   }
-  *out_side = Side{
-      device, static_cast<char*>(memory.translate(operand.ptr, bytes)), false};
+  *out_side = Side{device, static_cast<char*>(memory), false};
   return SOFT_OK;
 }
 

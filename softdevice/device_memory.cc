@@ -29,8 +29,11 @@ DeviceMemory::DeviceMemory(int32_t device, std::size_t capacity)
     : capacity_(capacity), map_{0, 0, 0, device} {
   reserve();
   if (!valid()) return;
-  parts_ = std::make_unique<std::atomic<int32_t>[]>(map_.bytes >> kPartShift);
-  free_ = AddressSpace({0, map_.bytes});
+  parts_ = std::make_unique<std::atomic<int32_t>[]>(heap_bytes_ >> kPartShift);
+  free_ = AddressSpace({0, heap_bytes_});
+  virtual_ = std::make_unique<VirtualMemory>(
+      this, Range{map_.base + heap_bytes_, map_.base + map_.bytes},
+      map_.offset);
 }
 
 DeviceMemory::~DeviceMemory() {
@@ -38,8 +41,10 @@ DeviceMemory::~DeviceMemory() {
 }
 
 void DeviceMemory::reserve() {
-  // Twice the capacity, so that gaps between blocks rarely matter.
-  const std::size_t range = roundUp(2 * capacity_, kPart) + 32 * kPart;
+  // Twice the capacity, so that gaps between blocks rarely matter; and
+  // addresses are cheap.
+  const std::size_t heap = roundUp(2 * capacity_, kPart) + 32 * kPart;
+  const std::size_t range = heap + roundUp(8 * capacity_, kPart);
   const std::size_t gap = kPart * (static_cast<std::size_t>(map_.device) + 1);
   const std::size_t bytes = 2 * range + gap + kPart;
   void* start = mmap(nullptr, bytes, PROT_NONE,
@@ -49,28 +54,47 @@ void DeviceMemory::reserve() {
   mapping_bytes_ = bytes;
   const uintptr_t base = roundUp(reinterpret_cast<uintptr_t>(start), kPart);
   void* backing = reinterpret_cast<void*>(base + range + gap);
-  if (mprotect(backing, range, PROT_READ | PROT_WRITE) != 0) return;
-  adviseBacking(backing, range);
+  if (mprotect(backing, heap, PROT_READ | PROT_WRITE) != 0) return;
+  adviseBacking(backing, heap);
+  heap_bytes_ = heap;
   map_.base = base;
   map_.bytes = range;
   map_.offset = static_cast<intptr_t>(range + gap);
 }
 
-soft_status DeviceMemory::allocate(std::size_t bytes, void** out_ptr) {
-  std::lock_guard<std::mutex> lock(mutex_);
+soft_status DeviceMemory::checkRoom(const char* function,
+                                    std::size_t bytes) const {
   if (bytes > capacity_ - used_ ||
       roundUp(bytes, kMemoryGranule) > capacity_ - used_) {
     return fail(SOFT_OUT_OF_MEMORY,
-                "soft_malloc: %zu bytes asked for on device %d, of whose %zu "
-                "bytes %zu are free; free some or raise SOFTDEVICE_MEMORY",
-                bytes, map_.device, capacity_, capacity_ - used_);
+                "%s: %zu bytes asked for on device %d, of whose %zu bytes %zu "
+                "are free; free some or raise SOFTDEVICE_MEMORY",
+                function, bytes, map_.device, capacity_, capacity_ - used_);
   }
   if (bytes >= kLargeBlock && bytes > availableMemory()) {
     return fail(SOFT_OUT_OF_MEMORY,
-                "soft_malloc: %zu bytes asked for on device %d, but this "
-                "machine has only %zu bytes of memory available",
-                bytes, map_.device, availableMemory());
+                "%s: %zu bytes asked for on device %d, but this machine has "
+                "only %zu bytes of memory available",
+                function, bytes, map_.device, availableMemory());
   }
+  return SOFT_OK;
+}
+
+soft_status DeviceMemory::charge(const char* function, std::size_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (soft_status status = checkRoom(function, bytes)) return status;
+  used_ += bytes;
+  return SOFT_OK;
+}
+
+void DeviceMemory::discharge(std::size_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  used_ -= bytes;
+}
+
+soft_status DeviceMemory::allocate(std::size_t bytes, void** out_ptr) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (soft_status status = checkRoom("soft_malloc", bytes)) return status;
   Block block{};
   if (!takeBlock(roundUp(bytes, kMemoryGranule), &block)) {
     return fail(SOFT_OUT_OF_MEMORY,
@@ -111,6 +135,7 @@ bool DeviceMemory::release(void* ptr) {
 }
 
 void DeviceMemory::releaseAll() {
+  virtual_->reset();
   std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& [start, block] : blocks_) dropBlock(block);
   blocks_.clear();
@@ -164,6 +189,14 @@ DeviceMemory::Blocks::const_iterator DeviceMemory::blockOf(
 
 bool DeviceMemory::find(const void* ptr, uintptr_t* out_start,
                         std::size_t* out_bytes) const {
+  const auto at = reinterpret_cast<uintptr_t>(ptr);
+  if (virtual_->covers(at)) {
+    Range mapping;
+    if (!virtual_->find(at, &mapping)) return false;
+    *out_start = mapping.from;
+    *out_bytes = mapping.to - mapping.from;
+    return true;
+  }
   std::lock_guard<std::mutex> lock(mutex_);
   const auto block = blockOf(ptr);
   if (block == blocks_.end()) return false;
@@ -172,11 +205,21 @@ bool DeviceMemory::find(const void* ptr, uintptr_t* out_start,
   return true;
 }
 
-bool DeviceMemory::holds(const void* ptr, std::size_t bytes) const {
+void* DeviceMemory::backingOf(const void* ptr, std::size_t bytes) const {
+  const auto at = reinterpret_cast<uintptr_t>(ptr);
+  if (virtual_->covers(at)) {
+    return virtual_->isAccessible(at, bytes) ? backing(offsetOf(ptr)) : nullptr;
+  }
   uintptr_t start = 0;
   std::size_t length = 0;
-  if (!find(ptr, &start, &length)) return false;
-  return bytes <= start + length - reinterpret_cast<uintptr_t>(ptr);
+  if (!find(ptr, &start, &length)) return nullptr;
+  return bytes <= start + length - at ? backing(offsetOf(ptr)) : nullptr;
+}
+
+void* DeviceMemory::translateVirtual(int32_t device, const void* ptr,
+                                     std::size_t bytes) const {
+  const auto at = reinterpret_cast<uintptr_t>(ptr);
+  return virtual_->mayUse(device, at, bytes) ? backing(offsetOf(ptr)) : nullptr;
 }
 
 }  // namespace dipu::softdevice

@@ -14,8 +14,12 @@
 #include "softdevice/address_space.h"
 #include "softdevice/shared_file.h"
 #include "softdevice/softdevice.h"
+#include "softdevice/virtual_memory.h"
 
 namespace dipu::softdevice {
+
+// Advises the system about backing: huge pages, and not for forked children.
+void adviseBacking(void* start, std::size_t bytes);
 
 // An allocation as another process may map it.
 struct SharedPart {
@@ -29,6 +33,9 @@ struct SharedPart {
 // whose addresses are handed out, a gap, and the range that backs it. Only the
 // backing is then made accessible. The gap grows with the device's index, so a
 // translation with another device's distance is never right by accident.
+//
+// The range has two areas: first the heap, whose backing is always accessible,
+// then the one of virtual_memory.h.
 //
 // Note [Pages of an allocation]
 // An allocation of a page or more has its pages for itself, and a smaller one
@@ -46,11 +53,17 @@ class DeviceMemory {
   const soft_address_map& map() const { return map_; }
   std::size_t capacity() const { return capacity_; }
 
+  VirtualMemory& virtualMemory() const { return *virtual_; }
+
+  // Counts memory as used, or fails with SOFT_OUT_OF_MEMORY. Both lock.
+  soft_status charge(const char* function, std::size_t bytes);
+  void discharge(std::size_t bytes);
+
   // All below but translate() lock. allocate() takes `bytes` > 0.
   soft_status allocate(std::size_t bytes, void** out_ptr);
   // Gives the pages back to the machine. False: not the start of a block.
   bool release(void* ptr);
-  // Also what other processes exported.
+  // Also what other processes exported, and virtual memory.
   void releaseAll();
   std::size_t used() const;
 
@@ -67,28 +80,34 @@ class DeviceMemory {
   // Whether open() returned it.
   bool isOpened(const void* ptr) const;
 
-  // Start and length of the allocation that holds `ptr`.
+  // Start and length of the allocation or mapping that holds `ptr`.
   bool find(const void* ptr, uintptr_t* out_start,
             std::size_t* out_bytes) const;
-  // Whether [ptr, ptr + bytes) lies in one allocation.
-  bool holds(const void* ptr, std::size_t bytes) const;
+  // Where [ptr, ptr + bytes) can be read and written; nullptr unless it lies in
+  // one allocation, or in virtual memory that any device may use.
+  void* backingOf(const void* ptr, std::size_t bytes) const;
 
-  // Backing address of a range that starts and ends in parts of kPart bytes
-  // in which something is allocated, else nullptr. Lock-free and fast: this is
+  // As soft_translate sees it for work of this device and memory of the heap:
+  // backing address of a range that starts and ends in parts of kPart bytes in
+  // which something is allocated, else nullptr. Lock-free and fast: this is
   // what every tensor of every launch passes through.
   void* translate(const void* ptr, std::size_t bytes) const {
-    const uintptr_t at = reinterpret_cast<uintptr_t>(ptr) - map_.base;
-    if (at >= map_.bytes || bytes > map_.bytes - at) return nullptr;
+    const uintptr_t at = offsetOf(ptr);
+    if (at >= heap_bytes_ || bytes > heap_bytes_ - at) return nullptr;
     const uintptr_t last = bytes == 0 ? at : at + bytes - 1;
     if (!partInUse(at) || !partInUse(last)) return nullptr;
     return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(ptr) +
                                    static_cast<uintptr_t>(map_.offset));
   }
+  // The same for virtual memory, each part of which `device` must have access
+  // to. Lock-free.
+  void* translateVirtual(int32_t device, const void* ptr,
+                         std::size_t bytes) const;
 
  private:
-  static constexpr int kPartShift = 21;
   // Size and alignment of a huge page.
-  static constexpr std::size_t kPart = std::size_t{1} << kPartShift;
+  static constexpr int kPartShift = VirtualMemory::kPartShift;
+  static constexpr std::size_t kPart = VirtualMemory::kPart;
 
   using Range = AddressSpace::Range;
 
@@ -112,11 +131,11 @@ class DeviceMemory {
   }
 
   void reserve();
-  static void adviseBacking(void* start, std::size_t bytes);
   bool mapFile(const Range& pages, const SharedFile& file, std::size_t offset);
   void mapPrivate(const Range& pages);
 
   // The mutex is held by the callers of all below.
+  soft_status checkRoom(const char* function, std::size_t bytes) const;
   bool takeBlock(std::size_t bytes, Block* out_block);
   void dropBlock(const Block& block);
   void dropPages(const Range& pages, bool opened);
@@ -129,7 +148,9 @@ class DeviceMemory {
   void* mapping_ = nullptr;
   std::size_t mapping_bytes_ = 0;
   soft_address_map map_;
-  // Number of allocations that touch each part of the range.
+  std::size_t heap_bytes_ = 0;
+  std::unique_ptr<VirtualMemory> virtual_;
+  // Number of allocations that touch each part of the heap.
   std::unique_ptr<std::atomic<int32_t>[]> parts_;
   mutable std::mutex mutex_;  // guards all below; nothing is locked under it
   AddressSpace free_;

@@ -83,7 +83,7 @@ void DeviceMemory::mapPrivate(const Range& pages) {
 
 // Advice only: a kernel without huge pages refuses the first. A forked child
 // cannot use the device and need not copy its page tables.
-void DeviceMemory::adviseBacking(void* start, std::size_t bytes) {
+void adviseBacking(void* start, std::size_t bytes) {
   madvise(start, bytes, MADV_HUGEPAGE);
   madvise(start, bytes, MADV_DONTFORK);
   madvise(start, bytes, MADV_DONTDUMP);

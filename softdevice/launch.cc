@@ -18,6 +18,7 @@
 
 using dipu::softdevice::config;
 using dipu::softdevice::Device;
+using dipu::softdevice::DeviceMemory;
 using dipu::softdevice::deviceOfAddress;
 using dipu::softdevice::enqueue;
 using dipu::softdevice::enterStream;
@@ -79,12 +80,20 @@ void* translateOther(soft_stream* stream, const void* ptr, std::size_t bytes) {
     return failTranslation(stream, ptr, bytes,
                            "this is host memory that is not pinned");
   }
+  const DeviceMemory& memory = device->memory();
+  if (memory.virtualMemory().covers(reinterpret_cast<uintptr_t>(ptr))) {
+    void* backing = memory.translateVirtual(own.index(), ptr, bytes);
+    if (backing != nullptr) return backing;
+    return failTranslation(stream, ptr, bytes,
+                           "reserved addresses, not all of them mapped with "
+                           "access for this device");
+  }
   if (device != &own && !own.canAccess(device->index())) {
     return failTranslation(stream, ptr, bytes,
                            "memory of another device, to which peer access is "
                            "not enabled");
   }
-  void* backing = device->memory().translate(ptr, bytes);
+  void* backing = memory.translate(ptr, bytes);
   if (backing != nullptr) return backing;
   return failTranslation(stream, ptr, bytes,
                          "device memory that is not allocated");
