@@ -16,6 +16,7 @@
 #include "softdevice/device_memory.h"
 #include "softdevice/softdevice.h"
 #include "softdevice/stream.h"
+#include "softdevice/team_lock.h"
 
 namespace dipu::softdevice {
 
@@ -34,7 +35,7 @@ class Device {
   // Where the one polling worker of this device enters itself.
   std::atomic<soft_stream*>& pollingPlace() const;
   // One kernel's team of threads at a time.
-  std::mutex& teamMutex() { return team_mutex_; }
+  TeamLock& team() { return team_; }
 
   soft_status createStream(int32_t priority, uint32_t flags,
                            soft_stream** out_stream);
@@ -81,7 +82,7 @@ class Device {
   DeviceMemory memory_;
   soft_stream* default_stream_ = nullptr;
   std::atomic<bool> peers_[kMaxDevices] = {};
-  std::mutex team_mutex_;
+  TeamLock team_;
   std::atomic<uint64_t> generation_{0};
   std::atomic<soft_status> error_{SOFT_OK};
   std::atomic<bool> lost_{false};

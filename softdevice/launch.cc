@@ -168,12 +168,12 @@ int32_t soft_team_begin(void) {
   // A second team inside of the first, or one outside of tasks, would not
   // take turns with anybody.
   if (stream == nullptr || ++team_depth > 1) return 1;
-  stream->device().teamMutex().lock();
+  stream->device().team().lock(stream->priority());
   return config().team_threads;
 }
 
 void soft_team_end(void) {
   soft_stream* stream = soft_stream::current();
   if (stream == nullptr || team_depth == 0 || --team_depth > 0) return;
-  stream->device().teamMutex().unlock();
+  stream->device().team().unlock();
 }

@@ -151,7 +151,12 @@ typedef struct soft_address_map {
 typedef struct soft_stream soft_stream;
 typedef struct soft_event soft_event;
 
-/* Lower is more urgent. A hint: the system shares out the processors. */
+/* Lower is more urgent. Of the streams of a device that wait for its team of
+ * threads (soft_team_begin) the most urgent gets it, and among equals the one
+ * that has waited longest. Between workers the system shares out the processors
+ * by their nice value: 4 more or less per step, where less than the program's
+ * own needs CAP_SYS_NICE or RLIMIT_NICE. A task that runs is not interrupted.
+ */
 #define SOFT_PRIORITY_GREATEST (-2)
 #define SOFT_PRIORITY_LEAST 1
 

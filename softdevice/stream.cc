@@ -4,6 +4,7 @@
 #include <cxxabi.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -23,6 +24,16 @@ namespace {
 thread_local soft_stream* current_stream = nullptr;
 
 void stopTask(void*) {}
+
+// Gives the calling thread, and the team that it will start, a share of the
+// processors that fits the priority. Less than the program's own is always
+// allowed; more needs CAP_SYS_NICE or RLIMIT_NICE and is left out without.
+void setNice(int32_t priority) {
+  constexpr int kNicePerStep = 4;
+  static const int base = getpriority(PRIO_PROCESS, getpid());
+  if (priority == 0) return;
+  setpriority(PRIO_PROCESS, 0, base + kNicePerStep * priority);
+}
 
 // A thread that receives no signals: those belong to the program's own.
 bool startThread(void* (*main)(void*), soft_stream* stream) {
@@ -171,6 +182,7 @@ void soft_stream::wakeWorker() {
 void* soft_stream::workerMain(void* self) {
   auto* stream = static_cast<soft_stream*>(self);
   dipu::softdevice::current_stream = stream;
+  dipu::softdevice::setNice(stream->priority());
   stream->run();
   return nullptr;
 }
