@@ -2,8 +2,9 @@
 //
 // One device: its memory, its streams and its first failure.
 //
-// Lock order: a device's mutex may be held while a stream's producer lock is
-// taken; every other lock of this library is a leaf.
+// Lock order: an executable graph's mutex, that of the streams for branches, a
+// device's mutex, a stream's producer lock. Every other lock of this library is
+// a leaf.
 #pragma once
 
 #include <atomic>

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "softdevice/counters.h"
+#include "softdevice/observe.h"
 #include "softdevice/stream.h"
 
 namespace dipu::softdevice {
@@ -163,7 +165,8 @@ void Planner::fillSteps() {
       const FlatNode& flat = flat_.nodes[member];
       const PayloadBlock* from =
           flat.body->payloads.data() + flat.node->payload;
-      plan_->nodes_.push_back({flat.node->run, blocks.size(), labelOf(flat)});
+      plan_->nodes_.push_back({flat.node->kind, flat.node->name, flat.node->run,
+                               blocks.size(), labelOf(flat)});
       blocks.insert(blocks.end(), from, from + payloadBlocks(flat.node->bytes));
     }
     step.end_node = plan_->nodes_.size();
@@ -186,11 +189,17 @@ void GraphPlan::run(const Step& step) {
                 pristine_.data() + step.first_block,
                 (step.end_block - step.first_block) * sizeof(PayloadBlock));
   }
+  const bool counting = observing(kCounters);
   for (std::size_t i = step.first_node; i < step.end_node; ++i) {
     const Node& node = nodes_[i];
     stream->stopAtExit();
+    const int64_t start = counting ? nowNanoseconds() : 0;
     stream->runInPlace(node.label.c_str(), node.run,
                        working_.data() + node.payload);
+    if (counting && node.kind == TaskKind::kKernel) {
+      counters().add(node.name, node.run,
+                     static_cast<uint64_t>(nowNanoseconds() - start));
+    }
   }
 }
 

@@ -127,7 +127,7 @@ enum {
   SOFT_TRACE_HOST_ALLOCATE = 10,
   SOFT_TRACE_HOST_FREE = 11,
   SOFT_TRACE_SYNCHRONIZE = 12, /* with a stream, event or device */
-  SOFT_TRACE_GRAPH = 13        /* a launch of recorded work */
+  SOFT_TRACE_GRAPH = 13 /* replay of a graph; several if it has branches */
 };
 
 #define SOFT_TRACE_NO_STREAM UINT64_MAX

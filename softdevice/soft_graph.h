@@ -63,10 +63,11 @@ extern "C" {
 
 /* Which unsafe calls are refused while a capture is under way: soft_malloc,
  * soft_free, soft_host_malloc, soft_host_free, soft_host_register,
- * soft_host_unregister, soft_memcpy, soft_device_synchronize, and the query or
- * synchronisation of any other stream or event.
+ * soft_host_unregister, soft_memcpy, soft_memcpy_2d, the functions of
+ * soft_ipc.h, soft_device_synchronize, and the query or synchronisation of any
+ * other stream or event.
  *
- * As the mode of a capture:                                                  */
+ * As the mode of a capture: */
 typedef int32_t soft_capture_mode;
 enum {
   SOFT_CAPTURE_GLOBAL = 0,       /* those of all threads */
@@ -153,7 +154,8 @@ SOFT_API soft_status soft_graph_launch(soft_graph_exec* exec,
 /* Makes later launches of `exec` replay `graph`, with its functions, payloads
  * and addresses; pending replays are not disturbed. SOFT_INVALID_VALUE, and
  * nothing changed, unless both graphs have the same shape: kinds of the nodes,
- * dependencies and devices. Does not block. */
+ * dependencies and devices. Blocks only while another thread launches `exec`.
+ */
 SOFT_API soft_status soft_graph_exec_update(soft_graph_exec* exec,
                                             const soft_graph* graph);
 

@@ -98,6 +98,8 @@ soft_trace_kind traceKind(TaskKind kind) {
       return SOFT_TRACE_COPY;
     case TaskKind::kFill:
       return SOFT_TRACE_FILL;
+    case TaskKind::kGraph:
+      return SOFT_TRACE_GRAPH;
     case TaskKind::kFailure:
       return SOFT_TRACE_FAILURE;
     default:

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "softdevice/soft_graph.h"
@@ -58,6 +59,43 @@ class GraphTestBase : public DeviceTest {
     EXPECT_OK(soft_event_record(event, earlier));
     EXPECT_OK(soft_stream_wait_event(later, event));
     EXPECT_OK(soft_event_destroy(event));
+  }
+
+  // Captures on a new stream, does `call`, which is to return `expected`, and
+  // checks that the capture is spoilt, tells `word`, and leaves the stream in
+  // good health.
+  static void expectSpoilt(const std::function<soft_status(soft_stream*)>& call,
+                           const char* word,
+                           soft_status expected = SOFT_CAPTURE_UNSUPPORTED) {
+    soft_stream* stream = makeStream(0);
+    begin(stream, SOFT_CAPTURE_RELAXED);
+    ASSERT_OK(launch(stream, [] {}));
+    EXPECT_SOFT(expected, call(stream));
+    EXPECT_NE(std::string(soft_last_message()).find(word), std::string::npos)
+        << soft_last_message();
+    expectEndsSpoilt(stream, word);
+  }
+  static void expectEndsSpoilt(soft_stream* stream, const char* word) {
+    EXPECT_EQ(captureStatus(stream), SOFT_CAPTURE_STATUS_INVALIDATED);
+    EXPECT_SOFT(SOFT_CAPTURE_INVALIDATED, launch(stream, [] {}));
+    soft_graph* graph = nullptr;
+    EXPECT_SOFT(SOFT_CAPTURE_INVALIDATED,
+                soft_stream_end_capture(stream, &graph));
+    EXPECT_NE(std::string(soft_last_message()).find(word), std::string::npos)
+        << soft_last_message();
+    EXPECT_EQ(graph, nullptr);
+    expectUsable(stream);
+  }
+  static void expectUsable(soft_stream* stream) {
+    static std::atomic<bool> ran;
+    ran = false;
+    EXPECT_EQ(captureStatus(stream), SOFT_CAPTURE_STATUS_NONE);
+    EXPECT_OK(launch(stream, [] { ran = true; }));
+    EXPECT_OK(soft_stream_synchronize(stream));
+    EXPECT_TRUE(ran);
+  }
+  static void expectEnds(soft_stream* stream) {
+    EXPECT_OK(soft_graph_destroy(end(stream)));
   }
 };
 
