@@ -67,8 +67,11 @@ void* failTranslation(soft_stream* stream, const void* ptr, std::size_t bytes,
   return nullptr;
 }
 
-// Everything but allocated memory of the stream's own device.
-void* translateOther(soft_stream* stream, const void* ptr, std::size_t bytes) {
+// Everything but allocated memory of the stream's own device. Apart, so that
+// soft_translate saves no registers.
+__attribute__((noinline, cold)) void* translateOther(soft_stream* stream,
+                                                     const void* ptr,
+                                                     std::size_t bytes) {
   Device& own = stream->device();
   if (bytes == 0) {
     const soft_address_map& map = own.memory().map();
