@@ -33,6 +33,15 @@ dipu_status_code canonicalCode(tangError_t code) noexcept {
       return DIPU_UNIMPLEMENTED;
     case tangErrorSymbolNotFound:
       return DIPU_NOT_FOUND;
+    case tangErrorStreamCaptureUnsupported:
+    case tangErrorStreamCaptureInvalidated:
+    case tangErrorStreamCaptureMerge:
+    case tangErrorStreamCaptureUnmatched:
+    case tangErrorStreamCaptureUnjoined:
+    case tangErrorStreamCaptureIsolation:
+    case tangErrorStreamCaptureImplicit:
+    case tangErrorStreamCaptureWrongThread:
+    case tangErrorCapturedEvent:
     case tangErrorDeinitialized:
     case tangErrorIllegalState:
     case tangErrorNotReady:

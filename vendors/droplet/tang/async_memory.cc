@@ -128,6 +128,10 @@ tangError_t tangMallocAsync(void** pptr, size_t sizeBytes,
   }
   soft_stream* stream = nullptr;
   if (tangError_t error = resolveStream(hStream, &stream)) return error;
+  if (tangError_t error =
+          dipu::tang::refuseCapture("tangMallocAsync", stream)) {
+    return error;
+  }
   void* ptr =
       sizeBytes == 0 ? nullptr : dipu::tang::reuseBlock(stream, sizeBytes);
   if (ptr != nullptr) {
@@ -140,6 +144,9 @@ tangError_t tangMallocAsync(void** pptr, size_t sizeBytes,
 tangError_t tangFreeAsync(void* ptr, tangStream_t hStream) {
   soft_stream* stream = nullptr;
   if (tangError_t error = resolveStream(hStream, &stream)) return error;
+  if (tangError_t error = dipu::tang::refuseCapture("tangFreeAsync", stream)) {
+    return error;
+  }
   if (ptr == nullptr) return tangSuccess;
   soft_pointer_info info;
   if (tangError_t error = check(soft_pointer_get_info(ptr, &info))) {

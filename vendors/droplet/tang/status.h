@@ -22,6 +22,9 @@ tangError_t codeOf(soft_status status);
 // tangErrorInvalidValue if the output of `function` is NULL.
 tangError_t requireOutput(const char* function, const void* output);
 
+// An error unless `stream` runs what it is given at once.
+tangError_t refuseCapture(const char* function, soft_stream* stream);
+
 // The current device of the calling thread.
 int currentDevice();
 

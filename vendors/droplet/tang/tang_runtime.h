@@ -3,8 +3,8 @@
  * tang: the runtime API of droplet's SDK.
  *
  * Names, codes and order of arguments are those of the tang runtime 0.13, the
- * declarations are this project's own. Capture and graphs are not offered, nor
- * are the functions of the compiler's interface (__tang*).
+ * declarations are this project's own. Functions of the compiler's interface
+ * (__tang*) and those that add nodes to a graph are not offered.
  *
  * Every thread has a current device, 0 at first. Functions without a device or
  * stream argument act on it, and what is created belongs to it. All functions
@@ -19,6 +19,7 @@
 
 #include <stddef.h>
 
+#include "vendors/droplet/tang/tang_graph.h"
 #include "vendors/droplet/tang/tang_types.h"
 
 #ifdef __cplusplus
