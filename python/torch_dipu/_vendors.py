@@ -73,8 +73,17 @@ def installed() -> list[Candidate]:
         except Exception as e:  # a broken vendor must not hide the others
             error = f"its entry point {point.value} failed: {type(e).__name__}: {e}"
             candidate = Candidate(point.name, "", source, error)
-        found.setdefault(point.name, candidate)
+        if other := found.get(point.name):
+            candidate = _clash(other, candidate)
+        found[point.name] = candidate
     return sorted(found.values(), key=lambda c: c.name)
+
+
+def _clash(first: Candidate, second: Candidate) -> Candidate:
+    """Two packages that offer a vendor of one name: neither can be meant."""
+    sources = f"{first.source} and {second.source}"
+    error = f"two packages offer it, {sources}; uninstall all but one of them"
+    return Candidate(first.name, "", sources, error)
 
 
 def probe(candidate: Candidate) -> Probe:
@@ -96,6 +105,17 @@ def _listing(candidates: Sequence[Candidate]) -> str:
     return "installed: " + ", ".join(c.name for c in candidates)
 
 
+def _usable(candidate: Candidate) -> Candidate:
+    """Returns the candidate.
+
+    Raises:
+        VendorError: Its entry point failed, or it is not the only one.
+    """
+    if candidate.error:
+        raise VendorError(f"vendor {candidate.name!r}: {candidate.error}")
+    return candidate
+
+
 def _only_real(candidates: Sequence[Candidate]) -> Candidate | None:
     """The vendor to take when the user named none."""
     others = [c for c in candidates if c.name != DEFAULT_VENDOR]
@@ -108,7 +128,7 @@ def _only_real(candidates: Sequence[Candidate]) -> Candidate | None:
         )
     if real:
         return real[0]
-    return next((c for c in candidates if c.name == DEFAULT_VENDOR), None)
+    return next((_usable(c) for c in candidates if c.name == DEFAULT_VENDOR), None)
 
 
 def choose() -> Candidate | None:
@@ -128,9 +148,7 @@ def choose() -> Candidate | None:
         return _only_real(candidates)
     for candidate in candidates:
         if candidate.name == name:
-            if candidate.error:
-                raise VendorError(f"vendor {name!r}: {candidate.error}")
-            return candidate
+            return _usable(candidate)
     raise VendorError(
         f"{_env.DEVICE.name}={name!r}: there is no such vendor; {_listing(candidates)}"
     )

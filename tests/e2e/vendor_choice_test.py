@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -10,22 +11,24 @@ import pytest
 
 DROPLET = os.path.abspath("vendors/droplet/dist/libdipu_droplet.so")
 NULL = os.path.abspath("vendors/null/dist/libdipu_null.so")
+RUDE = os.path.abspath("core/loader/tests/librude_vendor.so")
 
 
 @pytest.fixture
 def site(tmp_path: pathlib.Path):
     """A folder of distributions; returns a function that adds a vendor."""
 
-    def add(name: str, library: str) -> pathlib.Path:
-        module = tmp_path / f"torch_dipu_{name}.py"
+    def add(name: str, library: str, package: str = "") -> pathlib.Path:
+        package = package or f"torch_dipu_{name}"
+        module = tmp_path / f"{package}.py"
         module.write_text(f"def library_path():\n    return {library!r}\n")
-        info = tmp_path / f"torch_dipu_{name}-1.0.dist-info"
+        info = tmp_path / f"{package}-1.0.dist-info"
         info.mkdir()
         (info / "METADATA").write_text(
-            f"Metadata-Version: 2.1\nName: torch_dipu_{name}\nVersion: 1.0\n"
+            f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n"
         )
         (info / "entry_points.txt").write_text(
-            f"[torch_dipu.vendors]\n{name} = torch_dipu_{name}:library_path\n"
+            f"[torch_dipu.vendors]\n{name} = {package}:library_path\n"
         )
         return tmp_path
 
@@ -94,6 +97,52 @@ def test_library_that_is_not_a_library(site, tmp_path):
     done = run(site, PRINT, DIPU_VENDOR_LIBRARY=str(bad))
     assert done.returncode != 0
     assert str(bad) in done.stderr and "ELF" in done.stderr
+
+
+def test_two_packages_of_one_name_are_an_error(site):
+    site("droplet", DROPLET)
+    site("null", NULL)
+    site("null", NULL, package="another_null")
+    done = run(site, PRINT, DIPU_DEVICE="null")
+    assert done.returncode != 0
+    last = done.stderr.strip().splitlines()[-1]
+    assert "another_null 1.0" in last and "torch_dipu_null 1.0" in last
+    assert "uninstall all but one" in last
+    done = run(site, PRINT)
+    assert done.stdout.strip() == "droplet", done.stderr
+    site("droplet", DROPLET, package="another_droplet")
+    done = run(site, PRINT)
+    assert done.returncode != 0 and "another_droplet 1.0" in done.stderr
+
+
+def test_library_that_everybody_can_change(site, tmp_path):
+    bad = tmp_path / "libdipu_open.so"
+    shutil.copyfile(NULL, bad)
+    bad.chmod(0o777)
+    done = run(site, PRINT, DIPU_VENDOR_LIBRARY=str(bad))
+    assert done.returncode != 0
+    assert str(bad) in done.stderr and "chmod o-w" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("mood", "reason"),
+    [
+        ("", "reports 5000 devices, 0 to 1024 are possible"),
+        ("fail", r"could not start: no \xff\xfe driver \xc3"),
+        ("throw", "could not start: it threw a C++ exception"),
+    ],
+)
+def test_vendor_that_breaks_the_contract(site, mood, reason):
+    site("rude", RUDE)
+    code = "import torch, torch_dipu; print(torch.dipu.is_available())\n"
+    done = run(site, code, DIPU_DEVICE="rude", DIPU_RUDE_VENDOR=mood)
+    assert done.stdout.strip() == "False", done.stderr
+    code += "torch.zeros(1, device='dipu')"
+    done = run(site, code, DIPU_DEVICE="rude", DIPU_RUDE_VENDOR=mood)
+    assert done.returncode == 1 and reason in done.stderr, done.stderr
+    done = run(site, "", module="torch_dipu", DIPU_RUDE_VENDOR=mood, COLUMNS="300")
+    assert done.returncode == 0, done.stderr
+    assert reason in done.stdout
 
 
 def test_broken_entry_point_does_not_hide_others(site):
