@@ -114,6 +114,7 @@ bool captureTask(soft_stream* stream, const Task& task,
                   node.name = task.name;
                   node.run = task.run;
                   node.bytes = task.bytes;
+                  node.moved_bytes = task.moved_bytes;
                   capture->addPayload(fill, &node);
                   capture->add(stream, std::move(node));
                   return soft_status{SOFT_OK};

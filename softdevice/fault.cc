@@ -14,7 +14,8 @@ namespace {
 
 bool isWork(TaskKind kind) {
   return kind == TaskKind::kKernel || kind == TaskKind::kCopy ||
-         kind == TaskKind::kFill || kind == TaskKind::kHostFunction;
+         kind == TaskKind::kFill || kind == TaskKind::kHostFunction ||
+         kind == TaskKind::kGraph;
 }
 
 bool concerns(const FaultRule& rule, int32_t device) {

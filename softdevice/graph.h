@@ -35,6 +35,7 @@ struct GraphNode {
   uint32_t lane;
   std::size_t payload;  // index of its first block
   std::size_t bytes;
+  uint64_t moved_bytes;                    // as in Task
   std::vector<uint32_t> after;             // smaller indices, ascending
   std::shared_ptr<TimeStamp> time;         // of a record, else nullptr
   std::shared_ptr<const GraphBody> child;  // of kGraph, else nullptr

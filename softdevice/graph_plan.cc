@@ -5,7 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "softdevice/counters.h"
 #include "softdevice/observe.h"
 #include "softdevice/stream.h"
 
@@ -70,6 +69,10 @@ std::string labelOf(const FlatNode& flat) {
   const char* name = flat.node->name;
   return "graph node " + flat.number + " (" +
          (name == nullptr ? kindName(flat.node->kind) : name) + ")";
+}
+
+Task taskOf(const GraphNode& node) {
+  return {node.kind, node.name, node.run, node.bytes, node.moved_bytes};
 }
 
 }  // namespace
@@ -165,8 +168,8 @@ void Planner::fillSteps() {
       const FlatNode& flat = flat_.nodes[member];
       const PayloadBlock* from =
           flat.body->payloads.data() + flat.node->payload;
-      plan_->nodes_.push_back({flat.node->kind, flat.node->name, flat.node->run,
-                               blocks.size(), labelOf(flat)});
+      plan_->nodes_.push_back(
+          {taskOf(*flat.node), blocks.size(), labelOf(flat)});
       blocks.insert(blocks.end(), from, from + payloadBlocks(flat.node->bytes));
     }
     step.end_node = plan_->nodes_.size();
@@ -189,16 +192,15 @@ void GraphPlan::run(const Step& step) {
                 pristine_.data() + step.first_block,
                 (step.end_block - step.first_block) * sizeof(PayloadBlock));
   }
-  const bool counting = observing(kCounters);
+  const bool observed = stream->isObserved();
   for (std::size_t i = step.first_node; i < step.end_node; ++i) {
     const Node& node = nodes_[i];
     stream->stopAtExit();
-    const int64_t start = counting ? nowNanoseconds() : 0;
-    stream->runInPlace(node.label.c_str(), node.run,
-                       working_.data() + node.payload);
-    if (counting && node.kind == TaskKind::kKernel) {
-      counters().add(node.name, node.run,
-                     static_cast<uint64_t>(nowNanoseconds() - start));
+    void* const payload = working_.data() + node.payload;
+    if (observed) {
+      runObservedNode(stream, node.label.c_str(), node.task, payload);
+    } else {
+      stream->runInPlace(node.label.c_str(), node.task.run, payload);
     }
   }
 }

@@ -56,9 +56,7 @@ class GraphPlan {
  private:
   friend class Planner;
   struct Node {
-    TaskKind kind;
-    const char* name;
-    soft_task run;
+    Task task;
     std::size_t payload;  // index of its first block
     std::string label;    // for messages
   };

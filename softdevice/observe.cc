@@ -40,7 +40,8 @@ struct alignas(16) Observed {
 // Tells the observers about the task while it is in scope, even if it throws.
 class Measurement {
  public:
-  explicit Measurement(const Observed& observed) : observed_(observed) {
+  explicit Measurement(const Observed& observed)
+      : observed_(observed), outer_status_(task_status) {
     task_status = SOFT_OK;
     if (observed_.trace != 0) trace().begin(observed_.trace);
     start_ = nowNanoseconds();
@@ -53,12 +54,14 @@ class Measurement {
       counters().add(observed_.task.name, observed_.task.run,
                      static_cast<uint64_t>(end - start_));
     }
+    if (task_status == SOFT_OK) task_status = outer_status_;
   }
   Measurement(const Measurement&) = delete;
   Measurement& operator=(const Measurement&) = delete;
 
  private:
   const Observed& observed_;
+  const soft_status outer_status_;  // of the replay that a node is part of
   int64_t start_;
 };
 
@@ -89,6 +92,14 @@ uint64_t traceTask(soft_stream* stream, const Task& task) {
   return trace().add(call, task.kind == TaskKind::kKernel
                                ? kernelName(task.name, task.run)
                                : soft_trace_kind_name(kind));
+}
+
+// What is to be told of a task that is about to be enqueued or run.
+Observed observe(soft_stream* stream, const Task& task) {
+  Observed observed{task, {}, 0, false};
+  observed.counted = task.kind == TaskKind::kKernel && observing(kCounters);
+  if (observing(kTrace)) observed.trace = traceTask(stream, task);
+  return observed;
 }
 
 std::mutex& switchMutex() {
@@ -135,9 +146,7 @@ void observeAsConfigured() {
 
 soft_status enqueueObserved(soft_stream* stream, const Task& task,
                             const PayloadWriter& fill, uint64_t* out_position) {
-  Observed observed{task, {}, 0, false};
-  observed.counted = task.kind == TaskKind::kKernel && observing(kCounters);
-  if (observing(kTrace)) observed.trace = traceTask(stream, task);
+  Observed observed = observe(stream, task);
   soft_status status = SOFT_OK;
   if (observing(kFaults)) {
     status = faults().onEnqueue(stream, task, &observed.disturbance);
@@ -158,6 +167,16 @@ soft_status enqueueObserved(soft_stream* stream, const Task& task,
   if (observed.trace != 0) trace().place(observed.trace, position);
   if (out_position != nullptr) *out_position = position;
   return SOFT_OK;
+}
+
+void runObservedNode(soft_stream* stream, const char* label, const Task& task,
+                     void* payload) {
+  const Observed observed = observe(stream, task);
+  if (observed.trace != 0) {
+    trace().place(observed.trace, stream->completed() + 1);
+  }
+  Measurement measurement(observed);
+  stream->runInPlace(label, task.run, payload);
 }
 
 void observeFailure(soft_status status) { task_status = status; }

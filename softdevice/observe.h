@@ -41,6 +41,11 @@ void observeAsConfigured();
 soft_status enqueueObserved(soft_stream* stream, const Task& task,
                             const PayloadWriter& fill, uint64_t* out_position);
 
+// Runs a part of a graph's replay within the task that replays it, as
+// soft_stream::runInPlace does, and tells the observers.
+void runObservedNode(soft_stream* stream, const char* label, const Task& task,
+                     void* payload);
+
 // The running task has failed.
 void observeFailure(soft_status status);
 

@@ -64,7 +64,9 @@ extern "C" {
  *                      1; 0: for ever)
  *
  * "Work" is kernels, copies, fills and host functions that are enqueued;
- * copies that the calling thread does itself (of pageable memory) are not.
+ * copies that the calling thread does itself (of pageable memory) are not. What
+ * one stream does in a graph's replay without waiting for others is one piece
+ * of work, and its kernels are no launches.
  * N counts from 1, from this call on, over all that passes the filters.
  * Example: "oom_bytes=64M,launch=100,device=1;slow_us=50,stream=17". */
 SOFT_API soft_status soft_fault_add(const char* text);
@@ -127,7 +129,9 @@ enum {
   SOFT_TRACE_HOST_ALLOCATE = 10,
   SOFT_TRACE_HOST_FREE = 11,
   SOFT_TRACE_SYNCHRONIZE = 12, /* with a stream, event or device */
-  SOFT_TRACE_GRAPH = 13 /* replay of a graph; several if it has branches */
+  /* Enqueued: what one stream does in a graph's replay without waiting for
+   * others. Its nodes follow with entries of their own when they run. */
+  SOFT_TRACE_GRAPH = 13
 };
 
 #define SOFT_TRACE_NO_STREAM UINT64_MAX

@@ -7,24 +7,19 @@
 #include <vector>
 
 #include "softdevice/soft_debug.h"
-#include "softdevice/tests/device_test.h"
+#include "softdevice/tests/graph_test_base.h"
 
 namespace dipu::softdevice {
 namespace {
 
 constexpr uint64_t kSeeds = 200;
 
-class ScheduleTest : public DeviceTest {
+class ScheduleTest : public GraphTestBase {
  protected:
   void TearDown() override {
     EXPECT_OK(soft_fault_clear());
     EXPECT_OK(soft_schedule_clear());
     DeviceTest::TearDown();
-  }
-  static soft_event* makeEvent(int32_t device) {
-    soft_event* event = nullptr;
-    EXPECT_OK(soft_event_create(device, SOFT_EVENT_DISABLE_TIMING, &event));
-    return event;
   }
 };
 
@@ -190,6 +185,47 @@ TEST_F(ScheduleTest, DefaultStreamsAndHostFunctionsKeepTheirOrder) {
     ASSERT_OK(soft_device_synchronize(0));
     EXPECT_EQ(text, "abc");
   }
+}
+
+TEST_F(ScheduleTest, BranchesOfAGraphInterleave) {
+  soft_stream* streams[] = {makeStream(0), makeStream(0), makeStream(1)};
+  std::string text;
+  begin(streams[0]);
+  ASSERT_OK(note(streams[0], &text, '<'));
+  for (int branch : {1, 2}) order(streams[0], streams[branch]);
+  for (int i = 0; i < 3; ++i) {
+    const char letter = "abc"[i];
+    ASSERT_OK(note(streams[i], &text, letter));
+    order(streams[i], streams[(i + 1) % 3]);
+  }
+  order(streams[1], streams[0]);
+  order(streams[2], streams[0]);
+  ASSERT_OK(note(streams[1], &text, 'x'));
+  ASSERT_OK(note(streams[2], &text, 'y'));
+  order(streams[1], streams[0]);
+  order(streams[2], streams[0]);
+  ASSERT_OK(note(streams[0], &text, '>'));
+  soft_graph_exec* exec = endAndInstantiate(streams[0]);
+  std::set<std::string> orders;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    ASSERT_OK(soft_schedule_set(seed));
+    std::string before;
+    for (int again = 0; again < 2; ++again) {
+      ASSERT_OK(soft_schedule_set(seed));
+      text.clear();
+      ASSERT_OK(soft_graph_launch(exec, streams[0]));
+      ASSERT_OK(soft_stream_synchronize(streams[0]));
+      ASSERT_EQ(text.size(), 7u);
+      EXPECT_EQ(text.substr(0, 3), "<ab");
+      EXPECT_LT(text.find('c'), text.find('y'));
+      EXPECT_EQ(text.back(), '>');
+      if (again == 0) before = text;
+    }
+    EXPECT_EQ(text, before);
+    orders.insert(text);
+  }
+  EXPECT_EQ(orders.size(), 3u) << "x may come before, between, after c and y";
+  ASSERT_OK(soft_graph_exec_destroy(exec));
 }
 
 TEST_F(ScheduleTest, BlockingCopiesSeeWhatCameBefore) {

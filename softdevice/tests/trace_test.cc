@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "softdevice/soft_debug.h"
-#include "softdevice/tests/device_test.h"
+#include "softdevice/tests/graph_test_base.h"
 
 namespace dipu::softdevice {
 namespace {
 
-class TraceTest : public DeviceTest {
+class TraceTest : public GraphTestBase {
  protected:
   void TearDown() override {
     soft_set_label(nullptr);
@@ -215,6 +215,44 @@ TEST_F(TraceTest, CountersSumPerKernel) {
   EXPECT_EQ(readCounters().size(), 0u);
   std::size_t count = 0;
   EXPECT_SOFT(SOFT_INVALID_VALUE, soft_counters_read(nullptr, 1, &count));
+}
+
+TEST_F(TraceTest, ReplaysTellTheirNodes) {
+  soft_stream* stream = makeStream(0);
+  void* data = makeArray<char>(0, 100);
+  begin(stream);
+  ASSERT_OK(launchNamed(stream, "node"));
+  ASSERT_OK(soft_memset_async(data, 1, 100, stream));
+  soft_graph_exec* exec = endAndInstantiate(stream);
+  ASSERT_OK(soft_trace_start(10));
+  ASSERT_OK(soft_counters_start());
+  for (int i = 0; i < 2; ++i) ASSERT_OK(soft_graph_launch(exec, stream));
+  ASSERT_OK(soft_stream_synchronize(stream));
+  ASSERT_OK(soft_trace_stop());
+  uint64_t kernels = 0;
+  uint64_t fills = 0;
+  uint64_t replays = 0;
+  for (const soft_trace_entry& entry : read()) {
+    if (entry.kind == SOFT_TRACE_SYNCHRONIZE) continue;
+    EXPECT_NE(entry.finished_ns, 0);
+    EXPECT_NE(entry.position, 0u);
+    replays += entry.kind == SOFT_TRACE_GRAPH;
+    if (entry.kind == SOFT_TRACE_KERNEL) {
+      ++kernels;
+      EXPECT_STREQ(entry.name, "node");
+    } else if (entry.kind == SOFT_TRACE_FILL) {
+      ++fills;
+      EXPECT_EQ(entry.bytes, 100u);
+    }
+  }
+  EXPECT_EQ(replays, 2u);
+  EXPECT_EQ(kernels, 2u);
+  EXPECT_EQ(fills, 2u);
+  const auto counters = readCounters();
+  ASSERT_EQ(counters.size(), 1u);
+  EXPECT_STREQ(counters[0].name, "node");
+  EXPECT_EQ(counters[0].launches, 2u);
+  ASSERT_OK(soft_graph_exec_destroy(exec));
 }
 
 TEST_F(TraceTest, SwitchingWhileOthersLaunchIsSafe) {
