@@ -2,8 +2,11 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <random>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "softdevice/tests/device_test.h"
@@ -82,6 +85,78 @@ TEST_F(MemoryTest, FreedPagesGoBackToTheMachine) {
   EXPECT_EQ(std::count_if(resident.begin(), resident.end(),
                           [](unsigned char page) { return page & 1; }),
             0);
+}
+
+TEST_F(MemoryTest, ResetGivesPagesBackToTheMachine) {
+  soft_stream* stream = makeStream(0);
+  auto* data = makeArray<char>(0, 8 << 20);
+  auto* backing = static_cast<char*>(soft_translate(stream, data, 8 << 20));
+  ASSERT_OK(soft_memset_async(data, 1, 8 << 20, stream));
+  ASSERT_OK(soft_device_reset(0));
+  std::vector<unsigned char> resident((8 << 20) / 4096);
+  ASSERT_EQ(mincore(backing, 8 << 20, resident.data()), 0);
+  EXPECT_EQ(std::count_if(resident.begin(), resident.end(),
+                          [](unsigned char page) { return page & 1; }),
+            0);
+  std::size_t free_bytes = 0;
+  std::size_t total = 0;
+  ASSERT_OK(soft_memory_info(0, &free_bytes, &total));
+  EXPECT_EQ(free_bytes, total);
+}
+
+// Addresses lie scattered, but there are more of them than memory.
+TEST_F(MemoryTest, HalfTheCapacityFitsBetweenAThousandBlocks) {
+  constexpr std::size_t kBlock = std::size_t{64} << 10;
+  std::vector<void*> blocks(kTestMemory / kBlock);
+  for (void*& block : blocks) ASSERT_OK(soft_malloc(0, kBlock, &block));
+  for (std::size_t i = 0; i < blocks.size(); i += 2) {
+    ASSERT_OK(soft_free(blocks[i]));
+  }
+  void* half = nullptr;
+  ASSERT_OK(soft_malloc(0, kTestMemory / 2, &half));
+  void* more = nullptr;
+  EXPECT_SOFT(SOFT_OUT_OF_MEMORY, soft_malloc(0, 1, &more));
+  for (std::size_t i = 1; i < blocks.size(); i += 2) {
+    ASSERT_OK(soft_free(blocks[i]));
+  }
+  ASSERT_OK(soft_free(half));
+  EXPECT_OK(soft_malloc(0, kTestMemory, &more));
+}
+
+TEST_F(MemoryTest, CapacityIsExactUnderThreads) {
+  std::atomic<std::size_t> live{0};
+  std::atomic<int> refused{0};
+  auto work = [&](uint32_t seed) {
+    std::mt19937 random(seed);
+    std::vector<std::pair<void*, std::size_t>> blocks;
+    for (int step = 0; step < 500; ++step) {
+      const std::size_t bytes = 512 * (1 + random() % 20000);
+      void* ptr = nullptr;
+      if (soft_malloc(0, bytes, &ptr) == SOFT_OK) {
+        EXPECT_LE(live += bytes, kTestMemory);
+        blocks.emplace_back(ptr, bytes);
+      } else {
+        ++refused;
+      }
+      if (blocks.size() > 20 || (ptr == nullptr && !blocks.empty())) {
+        live -= blocks.back().second;
+        EXPECT_OK(soft_free(blocks.back().first));
+        blocks.pop_back();
+      }
+    }
+    for (const auto& [ptr, bytes] : blocks) {
+      live -= bytes;
+      EXPECT_OK(soft_free(ptr));
+    }
+  };
+  std::vector<std::thread> threads;
+  for (uint32_t seed = 0; seed < 4; ++seed) threads.emplace_back(work, seed);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(refused, 0) << "even one thread alone comes to the limit";
+  std::size_t free_bytes = 0;
+  std::size_t total = 0;
+  ASSERT_OK(soft_memory_info(0, &free_bytes, &total));
+  EXPECT_EQ(free_bytes, total);
 }
 
 TEST_F(MemoryTest, BlocksNeverOverlapAndAreAligned) {
