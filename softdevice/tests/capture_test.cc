@@ -33,7 +33,9 @@ TEST_F(CaptureTest, WrongArgumentsSpoilNothing) {
   soft_stream* stream = makeStream(0);
   begin(stream);
   EXPECT_SOFT(SOFT_INVALID_VALUE, soft_launch(stream, nullptr, nullptr, 0));
-  EXPECT_SOFT(SOFT_INVALID_HANDLE, soft_event_record(makeEvent(1), stream));
+  soft_event* foreign = makeEvent(1);
+  EXPECT_SOFT(SOFT_INVALID_HANDLE, soft_event_record(foreign, stream));
+  EXPECT_OK(soft_event_destroy(foreign));
   EXPECT_SOFT(SOFT_INVALID_VALUE, soft_stream_end_capture(stream, nullptr));
   EXPECT_EQ(captureStatus(stream), SOFT_CAPTURE_STATUS_ACTIVE);
   expectEnds(stream);
