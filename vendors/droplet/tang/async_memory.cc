@@ -105,7 +105,9 @@ tangError_t releaseKeptMemory(int device) {
   return result;
 }
 
-void forgetKeptMemory(int device) { takeBlocks(device); }
+void forgetKeptMemory(int device) {
+  for (const Block& block : takeBlocks(device)) soft_event_destroy(block.freed);
+}
 
 bool isKeptMemory(const void* ptr) {
   KeptMemory& kept = keptMemory();

@@ -75,8 +75,9 @@ tangError_t tangDeviceSynchronize(void) {
 
 tangError_t tangDeviceReset(void) {
   const int device = currentDevice();
-  if (tangError_t error = check(soft_device_reset(device))) return error;
+  // While its events are valid. Its memory goes with all other.
   dipu::tang::forgetKeptMemory(device);
+  if (tangError_t error = check(soft_device_reset(device))) return error;
   dipu::tang::forgetPerThreadStreams(device);
   return tangSuccess;
 }

@@ -40,7 +40,7 @@ void forgetPerThreadStreams(int device);
 // Device memory, with what tangFreeAsync keeps given back first if need be.
 tangError_t allocateOn(int device, size_t bytes, void** out_ptr);
 // Memory that tangFreeAsync keeps for `device`: gives it back, which waits for
-// the device, or forgets it because the device has been reset.
+// the device, or forgets it because the device is about to be reset.
 tangError_t releaseKeptMemory(int device);
 void forgetKeptMemory(int device);
 // Whether `ptr` is memory of another process.
