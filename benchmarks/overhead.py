@@ -23,6 +23,8 @@ from collections.abc import Callable
 
 from absl import app, flags
 
+from benchmarks import calibration
+
 _VS = flags.DEFINE_enum("vs", "cpu", ["cpu"], "What to compare with.")
 _ROUNDS = flags.DEFINE_integer("rounds", 5, "Alternations per figure.", 1)
 _WHAT = flags.DEFINE_list("what", ["ops", "step", "import"], "Which groups to measure.")
@@ -45,14 +47,6 @@ LIMITS = {
 }
 
 
-def _loop_ns() -> int:
-    """Time of a fixed loop: how fast the processor runs right now."""
-    start = time.perf_counter_ns()
-    for _ in range(10000):
-        pass
-    return time.perf_counter_ns() - start
-
-
 def _per_call_ns(body: Callable[[], object], sync: Callable[[], None]) -> float:
     """The caller's time per call, in nanoseconds at the clock's fastest.
 
@@ -66,7 +60,7 @@ def _per_call_ns(body: Callable[[], object], sync: Callable[[], None]) -> float:
     for _ in range(60):
         sync()
         time.sleep(0.002)
-        loops.append(min(_loop_ns() for _ in range(3)))
+        loops.append(min(calibration.loop_ns() for _ in range(3)))
         start = time.perf_counter_ns()
         for _ in range(batch):
             body()

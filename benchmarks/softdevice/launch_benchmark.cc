@@ -51,6 +51,17 @@ void BM_Launch(benchmark::State& state) {
 }
 BENCHMARK(BM_Launch)->Arg(16)->Arg(96)->Arg(SOFT_INLINE_PAYLOAD)->Arg(1024);
 
+// While the worker polls: it has just been busy.
+void BM_RoundTrip(benchmark::State& state) {
+  soft_stream* stream = makeStream();
+  for (auto _ : state) {
+    soft_launch(stream, doNothing, nullptr, 0);
+    soft_stream_synchronize(stream);
+  }
+  soft_stream_destroy(stream);
+}
+BENCHMARK(BM_RoundTrip)->UseRealTime();
+
 void BM_RecordEvent(benchmark::State& state) {
   soft_stream* stream = makeStream();
   soft_event* event = nullptr;
