@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which vendor is taken when the user names none.
 
-Real devices cannot be had in a test, so what a probe finds is given.
+What a probe finds is given, so that every mixture can be had; vendor_choice_test
+probes libraries.
 """
 
 import pytest

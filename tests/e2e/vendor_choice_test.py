@@ -11,6 +11,8 @@ import pytest
 
 DROPLET = os.path.abspath("vendors/droplet/dist/libdipu_droplet.so")
 NULL = os.path.abspath("vendors/null/dist/libdipu_null.so")
+ALPHA = os.path.abspath("core/loader/tests/libalpha_vendor.so")
+BETA = os.path.abspath("core/loader/tests/libbeta_vendor.so")
 RUDE = os.path.abspath("core/loader/tests/librude_vendor.so")
 
 
@@ -64,6 +66,26 @@ def test_default_is_droplet(site):
     site("null", NULL)
     done = run(site, PRINT)
     assert done.stdout.strip() == "droplet", done.stderr
+
+
+def test_the_only_vendor_with_a_card_is_taken(site):
+    site("droplet", DROPLET)
+    site("alpha", ALPHA)
+    done = run(site, PRINT)
+    assert done.stdout.strip() == "alpha", done.stderr
+    done = run(site, PRINT, DIPU_CARDS="0")
+    assert done.stdout.strip() == "droplet", done.stderr
+
+
+def test_two_vendors_with_cards_are_an_error(site):
+    site("droplet", DROPLET)
+    site("alpha", ALPHA)
+    site("beta", BETA)
+    done = run(site, PRINT)
+    assert done.returncode == 1
+    assert "alpha, beta" in done.stderr and "DIPU_DEVICE" in done.stderr
+    done = run(site, PRINT, DIPU_DEVICE="beta")
+    assert done.stdout.strip() == "beta", done.stderr
 
 
 def test_unknown_vendor_lists_what_is_installed(site):
