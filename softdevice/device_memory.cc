@@ -16,6 +16,12 @@ namespace {
 // that a request it cannot back is an error and not a killed process.
 constexpr std::size_t kLargeBlock = std::size_t{16} << 20;
 
+#ifdef SOFT_DIRECT_ADDRESSES
+constexpr bool kIsolated = false;  // see softdevice.h
+#else
+constexpr bool kIsolated = true;
+#endif
+
 // The smallest power of two that is not less than `value`.
 std::size_t powerOfTwo(std::size_t value) {
   std::size_t power = 1;
@@ -46,20 +52,21 @@ void DeviceMemory::reserve() {
   const std::size_t heap = roundUp(2 * capacity_, kPart) + 32 * kPart;
   const std::size_t range = heap + roundUp(8 * capacity_, kPart);
   const std::size_t gap = kPart * (static_cast<std::size_t>(map_.device) + 1);
-  const std::size_t bytes = 2 * range + gap + kPart;
+  const std::size_t distance = kIsolated ? range + gap : 0;
+  const std::size_t bytes = range + distance + kPart;
   void* start = mmap(nullptr, bytes, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED) return;
   mapping_ = start;
   mapping_bytes_ = bytes;
   const uintptr_t base = roundUp(reinterpret_cast<uintptr_t>(start), kPart);
-  void* backing = reinterpret_cast<void*>(base + range + gap);
+  void* backing = reinterpret_cast<void*>(base + distance);
   if (mprotect(backing, heap, PROT_READ | PROT_WRITE) != 0) return;
   adviseBacking(backing, heap);
   heap_bytes_ = heap;
   map_.base = base;
   map_.bytes = range;
-  map_.offset = static_cast<intptr_t>(range + gap);
+  map_.offset = static_cast<intptr_t>(distance);
 }
 
 soft_status DeviceMemory::checkRoom(const char* function,

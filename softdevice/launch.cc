@@ -146,6 +146,7 @@ soft_status soft_launch_host_func(soft_stream* stream, void (*func)(void*),
   });
 }
 
+#undef soft_translate  // callers may see it as SOFT_DIRECT_ADDRESSES says
 void* soft_translate(soft_stream* stream, const void* ptr, size_t bytes) {
   if (void* backing = stream->device().memory().translate(ptr, bytes)) {
     return backing;
