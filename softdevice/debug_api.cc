@@ -69,12 +69,14 @@ soft_status soft_fault_release(void) {
 }
 
 soft_status soft_fault_count(int32_t* out_count) {
+  if (soft_status status = checkProcess("soft_fault_count")) return status;
   if (out_count == nullptr) return failNull("soft_fault_count", "out_count");
   *out_count = faults().count();
   return SOFT_OK;
 }
 
 soft_status soft_fault_get_info(int32_t index, soft_fault_info* out_info) {
+  if (soft_status status = checkProcess("soft_fault_get_info")) return status;
   if (out_info == nullptr) return failNull("soft_fault_get_info", "out_info");
   if (faults().info(index, out_info)) return SOFT_OK;
   return fail(SOFT_INVALID_VALUE,
@@ -95,6 +97,7 @@ soft_status soft_schedule_clear(void) {
 }
 
 soft_status soft_schedule_steps(uint64_t* out_steps) {
+  if (soft_status status = checkProcess("soft_schedule_steps")) return status;
   if (out_steps == nullptr) return failNull("soft_schedule_steps", "out_steps");
   *out_steps = schedule().steps();
   return SOFT_OK;
@@ -114,12 +117,14 @@ soft_status soft_trace_start(size_t entries) {
 }
 
 soft_status soft_trace_stop(void) {
+  if (soft_status status = checkProcess("soft_trace_stop")) return status;
   setObserving(dipu::softdevice::kTrace, false);
   return SOFT_OK;
 }
 
 soft_status soft_trace_read(soft_trace_entry* out_entries, size_t capacity,
                             size_t* out_count, uint64_t* out_dropped) {
+  if (soft_status status = checkProcess("soft_trace_read")) return status;
   if (out_count == nullptr || (out_entries == nullptr && capacity != 0)) {
     return failNull("soft_trace_read",
                     out_count == nullptr ? "out_count" : "out_entries");
@@ -135,17 +140,20 @@ soft_status soft_counters_start(void) {
 }
 
 soft_status soft_counters_stop(void) {
+  if (soft_status status = checkProcess("soft_counters_stop")) return status;
   setObserving(dipu::softdevice::kCounters, false);
   return SOFT_OK;
 }
 
 soft_status soft_counters_reset(void) {
+  if (soft_status status = checkProcess("soft_counters_reset")) return status;
   counters().reset();
   return SOFT_OK;
 }
 
 soft_status soft_counters_read(soft_counter* out_counters, size_t capacity,
                                size_t* out_count) {
+  if (soft_status status = checkProcess("soft_counters_read")) return status;
   if (out_count == nullptr || (out_counters == nullptr && capacity != 0)) {
     return failNull("soft_counters_read",
                     out_count == nullptr ? "out_count" : "out_counters");

@@ -39,9 +39,10 @@ static_assert(sizeof(Slot) == 256, "four cache lines per task");
 // work enqueued earlier in time, so waits cannot form a cycle.
 //
 // Note [Stream lifetime]
-// The structure (about half a kilobyte) is never freed. So events may keep a
-// stream's address, and a call with the handle of a destroyed stream is an
-// error instead of a crash. Ring and thread end with the stream.
+// The structure (about half a kilobyte; 10,000 streams keep 6 MB) is never
+// freed. So events may keep a stream's address, and a call with the handle of a
+// destroyed stream is an error instead of a crash. Ring and thread end with the
+// stream.
 struct soft_stream {
  public:
   using Device = dipu::softdevice::Device;
