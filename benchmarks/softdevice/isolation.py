@@ -21,6 +21,7 @@ from absl import app, flags
 
 _ROUNDS = flags.DEFINE_integer("rounds", 5, "Alternations.", 1)
 _CPU = flags.DEFINE_bool("cpu", False, "Compare processor time.")
+_JSON = flags.DEFINE_bool("json", False, "Print in Google Benchmark's form.")
 _CHECK = flags.DEFINE_bool("check", False, "Exit with 1 when the limit is exceeded.")
 
 LIMIT = 1.02
@@ -57,6 +58,8 @@ def main(_: list[str]) -> int:
         statistics.median(values) for values in ratios.values()
     )
     print(f"{'all':18} {everything:.3f}  (limit {LIMIT})")
+    if _JSON.value:
+        print(json.dumps({"benchmarks": [{"name": "all", "ratio": everything}]}))
     return int(_CHECK.value and everything > LIMIT)
 
 

@@ -66,6 +66,17 @@ class Figure:
         return max(values) if self.at_least else min(values)
 
 
+_ISOLATION = "isolation.py"
+_COPIES = "copy_benchmark"
+_DIRECTIONS = (
+    "pinned to device",
+    "device to pinned",
+    "pageable to device",
+    "device to pageable",
+    "device to same device",
+    "device to other device",
+)
+
 FIGURES = (
     Figure(
         "enqueue a kernel",
@@ -93,21 +104,49 @@ FIGURES = (
         1.0,
         base="BM_EndToEnd/bytes:96/replay:0/real_time",
     ),
+    *(
+        Figure(
+            f"copy {direction}",
+            _COPIES,
+            direction,
+            0.9,
+            field="ratio",
+            unit="of memcpy",
+            at_least=True,
+        )
+        for direction in _DIRECTIONS
+    ),
+    Figure(
+        "kernels, isolated / direct",
+        _ISOLATION,
+        "all",
+        1.02,
+        field="ratio",
+        unit="",
+    ),
 )
+
+
+def _command(program: str, names: list[str]) -> list[str]:
+    path = os.path.join(os.path.dirname(__file__), program)
+    if program == _ISOLATION:
+        return [sys.executable, path, "--json", "--rounds=1"]
+    if program == _COPIES:
+        return [path, "--json"]
+    pattern = "|".join(f"^{name}$" for name in names)
+    return [path, f"--benchmark_filter={pattern}", "--benchmark_format=json"]
 
 
 def _run(program: str, names: list[str]) -> dict[str, dict[str, float]]:
     """Results by benchmark name."""
-    path = os.path.join(os.path.dirname(__file__), program)
-    pattern = "|".join(f"^{name}$" for name in names)
     out = subprocess.run(
-        [path, f"--benchmark_filter={pattern}", "--benchmark_format=json"],
+        _command(program, names),
         check=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-    )
-    results = {r["name"]: r for r in json.loads(out.stdout)["benchmarks"]}
+    ).stdout
+    results = {r["name"]: r for r in json.loads(out[out.index("{") :])["benchmarks"]}
     missing = set(names) - set(results)
     if missing:
         raise LookupError(f"{program} has no benchmark {', '.join(sorted(missing))}")
@@ -142,10 +181,10 @@ def main(argv: list[str]) -> None:
             value = figure.best(again[figure])
             note = f" best of {len(again[figure])}"
         good &= figure.accepts(value)
-        text = f"ratio {value:6.2f}" if figure.base else f"{value:9.1f} {figure.unit}"
+        text = f"ratio {value:6.2f}" if figure.base else f"{value:9.2f} {figure.unit}"
         bound = "at least" if figure.at_least else "at most"
         verdict = "ok" if figure.accepts(value) else "OVER"
-        print(f"{figure.name:<32}{text:>14}  {bound} {figure.limit:g}  {verdict}{note}")
+        print(f"{figure.name:<32}{text:<20}  {bound} {figure.limit:g}  {verdict}{note}")
     print(f"calibration loop {calibration.loop_ns() / 1000:.1f} us")
     if _CHECK.value and not good:
         sys.exit(1)
