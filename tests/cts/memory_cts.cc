@@ -227,6 +227,27 @@ TEST_F(Memory, ManyThreadsAllocateAndCopy) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST_F(MemoryPeer, RowsAreCopiedBetweenDevices) {
+  if (!DIPU_HAS(&memoryApi(), copy_2d_async)) {
+    GTEST_SKIP() << "the vendor has no copy_2d_async";
+  }
+  const std::vector<uint8_t> source = pattern(4 * 8, 7);
+  const DeviceBuffer a(0, 4 * 8);
+  const DeviceBuffer b(1, 4 * 12);
+  ASSERT_TRUE(
+      succeeded(memoryApi().copy(a.get(), 0, source.data(), DIPU_HOST, 4 * 8)));
+  const Stream stream(0);
+  ASSERT_TRUE(succeeded(memoryApi().copy_2d_async(b.get(), 12, 1, a.get(), 8, 0,
+                                                  8, 4, stream.get())));
+  stream.synchronize();
+  const std::vector<uint8_t> rows = readBack(b.get(), 1, 4 * 12);
+  for (size_t row = 0; row < 4; ++row) {
+    EXPECT_TRUE(std::equal(rows.begin() + row * 12, rows.begin() + row * 12 + 8,
+                           source.begin() + row * 8))
+        << "row " << row;
+  }
+}
+
 TEST_F(MemoryPeer, CopiesBetweenDevices) {
   constexpr size_t kBytes = 70000;
   const std::vector<uint8_t> source = pattern(kBytes, 6);

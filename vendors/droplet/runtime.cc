@@ -152,21 +152,28 @@ void hostDeallocate(void* ptr) {
   if (ptr != nullptr) tangFreeHost(ptr);
 }
 
+tangMemcpyKind copyKind(int32_t dst_device, int32_t src_device) {
+  if (dst_device == DIPU_HOST) {
+    return src_device == DIPU_HOST ? tangMemcpyHostToHost
+                                   : tangMemcpyDeviceToHost;
+  }
+  return src_device == DIPU_HOST ? tangMemcpyHostToDevice
+                                 : tangMemcpyDeviceToDevice;
+}
+
+bool isBetweenDevices(int32_t dst_device, int32_t src_device) {
+  return dst_device != DIPU_HOST && src_device != DIPU_HOST &&
+         dst_device != src_device;
+}
+
 dipu_error* copyAsync(void* dst, int32_t dst_device, const void* src,
                       int32_t src_device, size_t bytes, dipu_stream* stream) {
-  const bool to_host = dst_device == DIPU_HOST;
-  const bool from_host = src_device == DIPU_HOST;
-  tangError_t status = tangSuccess;
-  if (!to_host && !from_host && dst_device != src_device) {
-    status = tangMemcpyPeerAsync(dst, dst_device, src, src_device, bytes,
-                                 sdkHandle(stream));
-  } else {
-    const tangMemcpyKind kind =
-        to_host
-            ? (from_host ? tangMemcpyHostToHost : tangMemcpyDeviceToHost)
-            : (from_host ? tangMemcpyHostToDevice : tangMemcpyDeviceToDevice);
-    status = tangMemcpyAsync(dst, src, bytes, kind, sdkHandle(stream));
-  }
+  const tangError_t status =
+      isBetweenDevices(dst_device, src_device)
+          ? tangMemcpyPeerAsync(dst, dst_device, src, src_device, bytes,
+                                sdkHandle(stream))
+          : tangMemcpyAsync(dst, src, bytes, copyKind(dst_device, src_device),
+                            sdkHandle(stream));
   return check(status, "copy of %zu bytes from device %d to device %d", bytes,
                src_device, dst_device);
 }
@@ -190,6 +197,28 @@ dipu_error* copy(void* dst, int32_t dst_device, const void* src,
   return check(tangStreamSynchronize(stream),
                "copy of %zu bytes from device %d to device %d", bytes,
                src_device, dst_device);
+}
+
+// tang has no rectangles between devices: those go row by row.
+dipu_error* copy2dAsync(void* dst, size_t dst_pitch, int32_t dst_device,
+                        const void* src, size_t src_pitch, int32_t src_device,
+                        size_t row_bytes, size_t rows, dipu_stream* stream) {
+  if (isBetweenDevices(dst_device, src_device)) {
+    for (size_t row = 0; row < rows; ++row) {
+      if (dipu_error* error =
+              copyAsync(static_cast<char*>(dst) + row * dst_pitch, dst_device,
+                        static_cast<const char*>(src) + row * src_pitch,
+                        src_device, row_bytes, stream)) {
+        return error;
+      }
+    }
+    return nullptr;
+  }
+  return check(
+      tangMemcpy2DAsync(dst, dst_pitch, src, src_pitch, row_bytes, rows,
+                        copyKind(dst_device, src_device), sdkHandle(stream)),
+      "copy of %zu rows of %zu bytes from device %d to device %d", rows,
+      row_bytes, src_device, dst_device);
 }
 
 dipu_error* setAsync(void* ptr, int32_t device, int32_t value, size_t bytes,
@@ -249,6 +278,7 @@ constexpr dipu_memory_api makeMemoryApi() {
   api.host_deallocate = kGuarded<hostDeallocate>;
   api.copy = kGuarded<copy>;
   api.copy_async = kGuarded<copyAsync>;
+  api.copy_2d_async = kGuarded<copy2dAsync>;
   api.set_async = kGuarded<setAsync>;
   api.get_pointer_info = kGuarded<getPointerInfo>;
   api.host_register = kGuarded<hostRegister>;
