@@ -191,6 +191,10 @@ soft_status soft_graph_exec::update(const std::shared_ptr<GraphPlan>& plan) {
                 "node %zu on; instantiate it instead",
                 node);
   }
+  // A reset since may have ended the streams that were found. Both plans have
+  // the same lanes; the first one's stream is found at the next launch.
+  helpers_[0] = nullptr;
+  if (soft_status status = prepare()) return status;
   plan_ = plan;
   return SOFT_OK;
 }

@@ -20,7 +20,7 @@ struct soft_graph_exec {
   soft_graph_exec(const soft_graph_exec&) = delete;
   soft_graph_exec& operator=(const soft_graph_exec&) = delete;
 
-  // Finds the streams of the branches. Called once, before anyone sees this.
+  // Finds the streams of the branches. Called before anyone sees this.
   soft_status prepare();
   std::shared_ptr<const GraphBody> body() const;
   soft_status launch(soft_stream* stream);

@@ -152,10 +152,10 @@ SOFT_API soft_status soft_graph_launch(soft_graph_exec* exec,
                                        soft_stream* stream);
 
 /* Makes later launches of `exec` replay `graph`, with its functions, payloads
- * and addresses; pending replays are not disturbed. SOFT_INVALID_VALUE, and
- * nothing changed, unless both graphs have the same shape: kinds of the nodes,
- * dependencies and devices. Blocks only while another thread launches `exec`.
- */
+ * and addresses; pending replays are not disturbed. After a reset it makes
+ * `exec` usable again. SOFT_INVALID_VALUE, and nothing changed, unless both
+ * graphs have the same shape: kinds of the nodes, dependencies and devices.
+ * Blocks only while another thread launches `exec`. */
 SOFT_API soft_status soft_graph_exec_update(soft_graph_exec* exec,
                                             const soft_graph* graph);
 

@@ -156,5 +156,35 @@ TEST_F(GraphBranchTest, AGraphLaunchedInACaptureBecomesOneNode) {
   EXPECT_OK(soft_graph_exec_destroy(exec));
 }
 
+TEST_F(GraphBranchTest, AnUpdateAfterAResetFindsNewStreamsForTheBranches) {
+  static std::atomic<int> runs;
+  runs = 0;
+  const auto capture = [] {
+    soft_stream* stream = makeStream(0);
+    soft_stream* other = makeStream(0);
+    begin(stream);
+    order(stream, other);
+    EXPECT_OK(launch(other, [] { ++runs; }));
+    order(other, stream);
+    return end(stream);
+  };
+  soft_graph* graph = capture();
+  soft_graph_exec* exec = instantiate(graph);
+  // Lane 0 has a stream of its own there.
+  soft_stream* elsewhere = makeStream(1);
+  ASSERT_OK(soft_graph_launch(exec, elsewhere));
+  ASSERT_OK(soft_stream_synchronize(elsewhere));
+  EXPECT_OK(soft_graph_destroy(graph));
+  ASSERT_OK(soft_device_reset(0));
+  EXPECT_SOFT(SOFT_INVALID_HANDLE, soft_graph_launch(exec, elsewhere));
+  graph = capture();
+  ASSERT_OK(soft_graph_exec_update(exec, graph));
+  ASSERT_OK(soft_graph_launch(exec, elsewhere));
+  ASSERT_OK(soft_stream_synchronize(elsewhere));
+  EXPECT_EQ(runs, 2);
+  EXPECT_OK(soft_graph_destroy(graph));
+  EXPECT_OK(soft_graph_exec_destroy(exec));
+}
+
 }  // namespace
 }  // namespace dipu::softdevice
