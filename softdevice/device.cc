@@ -79,15 +79,14 @@ soft_status Device::createStream(int32_t priority, uint32_t flags,
     stream->setOrdered();
     default_stream_->setOrdered();
   }
-  {
-    // Listed first: the worker may end, and remove it, at any time.
-    std::lock_guard<std::mutex> lock(mutex_);
-    streams_.push_back(stream.get());
-    if (lost()) stream->setLost(true);
-  }
+  // Held until it has started: a reset closes what is listed, and the worker
+  // may end, and remove the stream, at any time.
+  std::lock_guard<std::mutex> lock(mutex_);
+  streams_.push_back(stream.get());
+  if (lost()) stream->setLost(true);
   observeStream(stream.get());
   if (soft_status status = stream->start()) {
-    removeStream(stream.release());
+    streams_.pop_back();
     return status;
   }
   *out_stream = stream.release();  // see Note [Stream lifetime]

@@ -217,6 +217,23 @@ TEST_F(StreamTest, ManyThreadsAndStreams) {
   for (long count : counts) EXPECT_EQ(count, kThreads * kTasks / kStreams);
 }
 
+TEST_F(StreamTest, MayBeCreatedDuringAReset) {
+  std::atomic<int> creating{4};
+  std::vector<std::thread> creators;
+  for (int i = 0; i < 4; ++i) {
+    creators.emplace_back([&] {
+      for (int count = 0; count < 200; ++count) {
+        // Nothing can be enqueued any more on one that a reset has found.
+        const soft_status status = launch(makeStream(0), [] {});
+        EXPECT_TRUE(status == SOFT_OK || status == SOFT_INVALID_HANDLE);
+      }
+      --creating;
+    });
+  }
+  while (creating != 0) EXPECT_OK(soft_device_reset(0));
+  for (std::thread& creator : creators) creator.join();
+}
+
 TEST_F(StreamTest, OneTeamPerDeviceAtATime) {
   static std::atomic<int> inside;
   static std::atomic<int> most;
