@@ -41,8 +41,7 @@ bool writeAll(int fd, const char* data, std::size_t bytes, off_t at) {
   return true;
 }
 
-// What the link /proc/<pid>/fd/<n> says. Looking comes before opening, which
-// would block for some kinds of files.
+// What the link /proc/<pid>/fd/<n> says.
 bool hasLabel(const std::string& path, uint64_t id) {
   errno = 0;
   char target[128];
@@ -85,6 +84,8 @@ soft_status SharedFile::open(const char* function, const char* what,
   }
   const std::string path =
       "/proc/" + std::to_string(owner.pid) + "/fd/" + std::to_string(fd);
+  // Looking comes before opening, which would block for some kinds of files,
+  // and after it again: the descriptor may have been given to another file.
   const bool labelled = hasLabel(path, id);
   if (!labelled && (errno == EACCES || errno == EPERM)) {
     return fail(SOFT_NOT_PERMITTED,
@@ -94,7 +95,9 @@ soft_status SharedFile::open(const char* function, const char* what,
   }
   const int opened = labelled ? ::open(path.c_str(), O_RDWR | O_CLOEXEC) : -1;
   struct stat info{};
-  if (opened < 0 || fstat(opened, &info) != 0) {
+  if (opened < 0 || !hasLabel("/proc/self/fd/" + std::to_string(opened), id) ||
+      fstat(opened, &info) != 0) {
+    if (opened >= 0) close(opened);
     return fail(SOFT_INVALID_HANDLE,
                 "%s: process %d no longer has the %s of this handle; it must "
                 "not be freed before it is opened",
