@@ -36,7 +36,11 @@ void readCount(const char* name, uint64_t least, uint64_t most,
 void readDebugging(Config* config) {
   const char* faults = std::getenv("SOFTDEVICE_FAULTS");
   if (faults != nullptr && *faults != '\0') {
-    const std::string problem = parseFaults(faults, &config->faults);
+    std::string problem = parseFaults(faults, &config->faults);
+    if (namesMissingDevice(config->faults, config->device_count)) {
+      problem = "it names a device that this process does not have; it has " +
+                std::to_string(config->device_count) + " (SOFTDEVICE_COUNT)";
+    }
     if (!problem.empty() && config->error.empty()) {
       config->error =
           std::string("SOFTDEVICE_FAULTS='") + faults + "': " + problem;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -20,7 +19,7 @@ using dipu::softdevice::counters;
 using dipu::softdevice::fail;
 using dipu::softdevice::FaultRule;
 using dipu::softdevice::faults;
-using dipu::softdevice::observing;
+using dipu::softdevice::namesMissingDevice;
 using dipu::softdevice::schedule;
 using dipu::softdevice::setObserving;
 using dipu::softdevice::trace;
@@ -42,11 +41,7 @@ soft_status soft_fault_add(const char* text) {
     return fail(SOFT_INVALID_VALUE, "soft_fault_add: '%s': %s", text,
                 problem.c_str());
   }
-  const bool elsewhere =
-      std::any_of(rules.begin(), rules.end(), [](const FaultRule& rule) {
-        return rule.device >= config().device_count;
-      });
-  if (elsewhere) {
+  if (namesMissingDevice(rules, config().device_count)) {
     return fail(SOFT_INVALID_DEVICE,
                 "soft_fault_add: '%s' names a device that this process does "
                 "not have; it has %d (SOFTDEVICE_COUNT)",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "softdevice/fault_rule.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 
@@ -162,6 +163,12 @@ std::string parseFaults(const char* text, std::vector<FaultRule>* rules) {
   }
   rules->insert(rules->end(), parsed.begin(), parsed.end());
   return "";
+}
+
+bool namesMissingDevice(const std::vector<FaultRule>& rules, int32_t count) {
+  return std::any_of(rules.begin(), rules.end(), [&](const FaultRule& rule) {
+    return rule.device >= count;
+  });
 }
 
 }  // namespace dipu::softdevice

@@ -40,4 +40,8 @@ struct FaultRule {
 // if nothing; then, and only then, something has been appended.
 std::string parseFaults(const char* text, std::vector<FaultRule>* rules);
 
+// Whether one of the faults is for a device beyond the first `count`, so that
+// it could never strike.
+bool namesMissingDevice(const std::vector<FaultRule>& rules, int32_t count);
+
 }  // namespace dipu::softdevice

@@ -96,6 +96,9 @@ TEST_F(ConfigTest, FaultsAreRules) {
   EXPECT_EQ(read("SOFTDEVICE_FAULTS", "launch=never").error,
             "SOFTDEVICE_FAULTS='launch=never': launch takes a whole number "
             "from 1 on");
+  EXPECT_EQ(read("SOFTDEVICE_FAULTS", "launch=1,device=2").error,
+            "SOFTDEVICE_FAULTS='launch=1,device=2': it names a device that "
+            "this process does not have; it has 2 (SOFTDEVICE_COUNT)");
 }
 
 TEST_F(ConfigTest, TeamHonoursOpenMp) {
