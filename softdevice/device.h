@@ -2,9 +2,16 @@
 //
 // One device: its memory, its streams and its first failure.
 //
-// Lock order: an executable graph's mutex, that of the streams for branches, a
-// device's mutex, a stream's producer lock. Every other lock of this library is
-// a leaf.
+// Lock order, first to last; of those in one line a thread holds one at most.
+//   the turn of pauses
+//   an executable graph's mutex; virtual memory's changes
+//   the turn of a schedule
+//   that of the streams for branches; that of the creation of devices
+//   the switches of observers; faults
+//   a device's mutex; virtual memory's mutex; the pause's hold on host copies
+//   a stream's producer lock; the mutex of a device's memory
+// Work is waited for with locks of the first three lines only. Every other lock
+// of this library is a leaf.
 #pragma once
 
 #include <atomic>

@@ -34,7 +34,7 @@ struct soft_graph_exec {
   soft_status joinSteps(soft_stream* stream, std::size_t enqueued);
   soft_stream* streamOf(uint32_t lane, soft_stream* launcher) const;
 
-  // Guards all below. Comes before every other lock.
+  // Guards all below. Order: see device.h.
   mutable std::mutex mutex_;
   std::shared_ptr<GraphPlan> plan_;
   std::vector<uint32_t> indices_;       // of the lanes' helpers

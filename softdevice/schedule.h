@@ -46,7 +46,7 @@ class Schedule {
   bool runOne(int64_t limit_ms);
   uint64_t random();
 
-  // Held by the thread that chooses. Comes before every other lock.
+  // Held by the thread that chooses, and while it waits. Order: see device.h.
   std::mutex turn_;
   Choice last_;  // guarded by turn_: what may still run
 

@@ -51,7 +51,7 @@ extern "C" {
  *                      calls that synchronise wait for it. Handles can be
  *                      destroyed; memory stays until the device is reset,
  *                      which is possible after soft_fault_clear only
- *   slow_us=N          each piece of work waits N microseconds first
+ *   slow_us=T          each piece of work waits T microseconds first
  *   hang=N             the N-th piece of work does not begin, and so its stream
  *                      stands, until soft_fault_release or soft_fault_clear.
  *                      exit() does not wait for it

@@ -64,8 +64,9 @@ extern "C" {
 /* Which unsafe calls are refused while a capture is under way: soft_malloc,
  * soft_free, soft_host_malloc, soft_host_free, soft_host_register,
  * soft_host_unregister, soft_memcpy, soft_memcpy_2d, the functions of
- * soft_ipc.h, soft_device_synchronize, and the query or synchronisation of any
- * other stream or event.
+ * soft_virtual_memory.h and those of soft_ipc.h for memory,
+ * soft_device_synchronize, and the query or synchronisation of any other stream
+ * or event.
  *
  * As the mode of a capture: */
 typedef int32_t soft_capture_mode;

@@ -22,7 +22,7 @@
  * each device by name.
  *
  * Threads. Every function may be called from any thread, but not from a task or
- * while a capture forbids blocking calls.
+ * while a capture forbids unsafe calls (soft_capture_mode in soft_graph.h).
  */
 #ifndef DIPU_SOFTDEVICE_SOFT_VIRTUAL_MEMORY_H_
 #define DIPU_SOFTDEVICE_SOFT_VIRTUAL_MEMORY_H_

@@ -110,7 +110,7 @@ class VirtualMemory {
   const Range range_;
   const intptr_t backing_offset_;
   std::unique_ptr<std::atomic<uint32_t>[]> access_;
-  std::mutex changes_;        // held by all that change what follows
+  std::mutex changes_;  // held by all that change reservations and mappings
   mutable std::mutex mutex_;  // guards what follows
   AddressSpace free_;
   std::map<uintptr_t, uintptr_t> reservations_;  // from -> to
