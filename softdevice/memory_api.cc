@@ -35,10 +35,11 @@ std::size_t pinnedBytes(std::size_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
 }
 
-// Frees memory of `owner`, which is nullptr when it is nobody's.
+// Frees memory of `owner`, which is nullptr when it is nobody's. Copies and
+// kernels of peers may use it too, so all devices are waited for.
 soft_status freeAfterWork(Device* owner, void* ptr) {
   if (owner != nullptr) {
-    owner->drain();
+    drainAllDevices();
     if (owner->lost()) return owner->error();
     if (owner->memory().release(ptr)) return SOFT_OK;
     if (owner->memory().isOpened(ptr)) {
