@@ -207,14 +207,18 @@ soft_status VirtualMemory::map(Range range, soft_vm_memory memory,
                 "mapped already",
                 pointer(range.from), pointer(range.to));
   }
+  const auto mapping =
+      mappings_.emplace(range.from, Mapping{range.to, found->second}).first;
   void* const start = backing(range.from);
   if (mmap(start, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, file.fd(),
            static_cast<off_t>(offset)) == MAP_FAILED) {
+    mappings_.erase(mapping);
+    // The system may have removed what was there before it refused.
+    holdAddresses(range, MAP_FIXED_NOREPLACE);
     return fail(SOFT_OUT_OF_MEMORY,
                 "soft_vm_map: the system refused to map %zu bytes", bytes);
   }
   adviseBacking(start, bytes);
-  mappings_[range.from] = Mapping{range.to, found->second};
   return SOFT_OK;
 }
 
@@ -231,8 +235,12 @@ soft_status VirtualMemory::unmap(Range range) {
   }
   forbid(range, ~uint32_t{0});
   drainAllDevices();
-  unback(range);
-  return SOFT_OK;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (unback(range)) return SOFT_OK;
+  return fail(SOFT_OUT_OF_MEMORY,
+              "soft_vm_unmap: the system refused to unmap %zu bytes; no device "
+              "has access to them any more, unmap them again",
+              range.to - range.from);
 }
 
 soft_status VirtualMemory::setAccess(Range range, int32_t device,
@@ -275,13 +283,25 @@ void VirtualMemory::forbid(Range range, uint32_t devices) {
   }
 }
 
-// Ends the mappings in the range. The memory goes with the last of them.
-void VirtualMemory::unback(Range range) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  mmap(backing(range.from), range.to - range.from, PROT_NONE,
-       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+// Keeps the addresses of the backing from everybody else. `fixed`, MAP_FIXED or
+// MAP_FIXED_NOREPLACE, says whether what is mapped there goes.
+bool VirtualMemory::holdAddresses(Range range, int fixed) const {
+  void* const start = backing(range.from);
+  return mmap(start, range.to - range.from, PROT_NONE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1,
+              0) == start;
+}
+
+// Ends the mappings in the range. The memory goes with the last of them. False:
+// the system refuses, and they remain.
+bool VirtualMemory::unback(Range range) {
+  if (!holdAddresses(range, MAP_FIXED) &&
+      !holdAddresses(range, MAP_FIXED_NOREPLACE)) {
+    return false;
+  }
   mappings_.erase(mappings_.lower_bound(range.from),
                   mappings_.lower_bound(range.to));
+  return true;
 }
 
 bool VirtualMemory::hasAccess(uintptr_t at, int32_t device) const {
@@ -300,12 +320,11 @@ bool VirtualMemory::find(uintptr_t at, Range* out_range) const {
 
 void VirtualMemory::reset() {
   const std::lock_guard<std::mutex> change(changes_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& [from, to] : reservations_) {
     forbid({from, to}, ~uint32_t{0});
-    unback({from, to});
+    if (unback({from, to})) free_.give(from, to - from);
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
-  for (const auto& [from, to] : reservations_) free_.give(from, to - from);
   reservations_.clear();
   memories_.clear();
 }

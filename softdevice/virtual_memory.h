@@ -69,7 +69,8 @@ class VirtualMemory {
   soft_status unmap(Range range);
   soft_status setAccess(Range range, int32_t device, bool allowed);
   bool hasAccess(uintptr_t at, int32_t device) const;
-  // Ends all of it. No work runs.
+  // Ends all of it; addresses that the system refuses to free are not handed
+  // out again. No work runs.
   void reset();
 
   // Lock-free: whether `device` may use all of the range.
@@ -102,9 +103,10 @@ class VirtualMemory {
   bool isReserved(Range range) const;
   bool isMapped(Range range, bool whole) const;
   bool overlapsMapping(Range range) const;
+  bool holdAddresses(Range range, int fixed) const;
+  bool unback(Range range);
   // Called with changes_ held.
   void forbid(Range range, uint32_t devices);
-  void unback(Range range);
 
   DeviceMemory* const owner_;
   const Range range_;
