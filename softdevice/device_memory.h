@@ -117,6 +117,12 @@ class DeviceMemory {
     uint64_t opened_id = 0;
     int32_t opens = 0;  // 0: allocated here
   };
+  // Pages that go to a file, or lie in it.
+  struct SharedPages {
+    std::shared_ptr<SharedFile> file;
+    uintptr_t from;
+    uintptr_t moved;  // those before lie in the file
+  };
   // By their start. Addresses count from the start of the range here and below.
   using Blocks = std::map<uintptr_t, Block>;
 
@@ -142,7 +148,7 @@ class DeviceMemory {
   void countParts(const Range& range, int32_t difference);
   Blocks::const_iterator blockOf(const void* ptr) const;
   Blocks::iterator findOpened(const SharedPart& part);
-  bool moveToFile(const Range& pages, const SharedFile& file);
+  bool moveToFile(uintptr_t to, SharedPages* shared);
 
   const std::size_t capacity_;
   void* mapping_ = nullptr;
@@ -157,7 +163,7 @@ class DeviceMemory {
   Blocks blocks_;
   std::size_t used_ = 0;
   // Own pages that other processes may map, by the first page's start.
-  std::map<uintptr_t, std::shared_ptr<SharedFile>> shared_;
+  std::map<uintptr_t, SharedPages> shared_;
 };
 
 }  // namespace dipu::softdevice

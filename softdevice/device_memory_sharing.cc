@@ -29,33 +29,48 @@ soft_status DeviceMemory::share(const char* function, const void* ptr,
   const Range pages{roundDown(start, pageBytes()),
                     roundUp(block.occupied.to, pageBytes())};
   auto shared = shared_.find(pages.from);
-  if (shared == shared_.end()) {
+  if (shared == shared_.end() || shared->second.moved < pages.to) {
     *out_part = SharedPart{};
     if (!may_move) return SOFT_OK;
-    auto file = SharedFile::create(pages.to - pages.from);
-    if (file == nullptr || !moveToFile(pages, *file)) {
+    if (shared == shared_.end()) {
+      shared =
+          shared_
+              .emplace(pages.from,
+                       SharedPages{SharedFile::create(pages.to - pages.from),
+                                   pages.from, pages.from})
+              .first;
+    }
+    if (!moveToFile(pages.to, &shared->second)) {
+      // Nothing has been moved: it is as if nobody had asked.
+      if (shared->second.moved == pages.from) shared_.erase(shared);
       return fail(SOFT_OUT_OF_MEMORY,
                   "%s: the system refused %zu bytes of shared memory for %p",
                   function, pages.to - pages.from, ptr);
     }
-    shared = shared_.emplace(pages.from, std::move(file)).first;
   }
-  *out_part = SharedPart{
-      shared->second, static_cast<uint32_t>(start - pages.from), block.bytes};
+  *out_part =
+      SharedPart{shared->second.file, static_cast<uint32_t>(start - pages.from),
+                 block.bytes};
   return SOFT_OK;
 }
 
 // Piece by piece, so that both copies exist of one piece only. After a failure
-// some pieces lie in the file, which nobody can tell from the others.
-bool DeviceMemory::moveToFile(const Range& pages, const SharedFile& file) {
+// some pieces lie in the file, which work cannot tell from the others; the next
+// call goes on behind them.
+bool DeviceMemory::moveToFile(uintptr_t to, SharedPages* shared) {
   constexpr std::size_t kPiece = 16 * kPart;
-  for (uintptr_t at = pages.from; at < pages.to; at += kPiece) {
-    const Range piece{at, std::min(at + kPiece, pages.to)};
-    const std::size_t offset = at - pages.from;
-    if (!file.write(backing(at), piece.to - at, static_cast<off_t>(offset)) ||
+  if (shared->file == nullptr) return false;
+  const SharedFile& file = *shared->file;
+  while (shared->moved < to) {
+    const Range piece{shared->moved, std::min(shared->moved + kPiece, to)};
+    const std::size_t bytes = piece.to - piece.from;
+    const std::size_t offset = piece.from - shared->from;
+    if (!file.write(backing(piece.from), bytes, static_cast<off_t>(offset)) ||
         !mapFile(piece, file, offset)) {
+      file.clear(bytes, static_cast<off_t>(offset));
       return false;
     }
+    shared->moved = piece.to;
   }
   return true;
 }

@@ -122,4 +122,9 @@ bool SharedFile::write(const void* data, std::size_t bytes, off_t at) const {
   return true;
 }
 
+void SharedFile::clear(std::size_t bytes, off_t at) const {
+  fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at,
+            static_cast<off_t>(bytes));
+}
+
 }  // namespace dipu::softdevice

@@ -37,6 +37,8 @@ class SharedFile {
 
   // Writes what is not zero; a new file is zero. False when memory runs out.
   bool write(const void* data, std::size_t bytes, off_t at) const;
+  // Makes whole pages zero again and gives their memory back.
+  void clear(std::size_t bytes, off_t at) const;
 
  private:
   SharedFile(int fd, uint64_t id, std::size_t bytes)
