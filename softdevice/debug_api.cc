@@ -23,6 +23,7 @@ using dipu::softdevice::namesMissingDevice;
 using dipu::softdevice::schedule;
 using dipu::softdevice::setObserving;
 using dipu::softdevice::trace;
+using dipu::softdevice::withHostMemory;
 
 namespace {
 
@@ -30,11 +31,7 @@ soft_status failNull(const char* function, const char* argument) {
   return fail(SOFT_INVALID_VALUE, "%s: %s is NULL", function, argument);
 }
 
-}  // namespace
-
-soft_status soft_fault_add(const char* text) {
-  if (soft_status status = checkProcess("soft_fault_add")) return status;
-  if (text == nullptr) return failNull("soft_fault_add", "text");
+soft_status addFaults(const char* text) {
   std::vector<FaultRule> rules;
   const std::string problem = dipu::softdevice::parseFaults(text, &rules);
   if (!problem.empty()) {
@@ -49,6 +46,14 @@ soft_status soft_fault_add(const char* text) {
   }
   faults().add(rules);
   return SOFT_OK;
+}
+
+}  // namespace
+
+soft_status soft_fault_add(const char* text) {
+  if (soft_status status = checkProcess("soft_fault_add")) return status;
+  if (text == nullptr) return failNull("soft_fault_add", "text");
+  return withHostMemory("soft_fault_add", [&] { return addFaults(text); });
 }
 
 soft_status soft_fault_clear(void) {
@@ -106,9 +111,11 @@ soft_status soft_trace_start(size_t entries) {
                 "soft_trace_start: %zu entries asked for; 1 to %zu can be kept",
                 entries, kMost);
   }
-  trace().start(entries);
-  setObserving(dipu::softdevice::kTrace, true);
-  return SOFT_OK;
+  return withHostMemory("soft_trace_start", [&] {
+    trace().start(entries);
+    setObserving(dipu::softdevice::kTrace, true);
+    return soft_status{SOFT_OK};
+  });
 }
 
 soft_status soft_trace_stop(void) {

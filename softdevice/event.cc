@@ -35,6 +35,7 @@ using dipu::softdevice::TaskKind;
 using dipu::softdevice::TimeStamp;
 using dipu::softdevice::traced;
 using dipu::softdevice::traceDone;
+using dipu::softdevice::withHostMemory;
 
 namespace {
 
@@ -97,16 +98,15 @@ soft_status soft_event_create(int32_t device, uint32_t flags,
                 "soft_event_create: SOFT_EVENT_INTERPROCESS needs "
                 "SOFT_EVENT_DISABLE_TIMING");
   }
-  auto shared = shares ? SharedEvent::create() : nullptr;
-  auto* event = shares && shared == nullptr
-                    ? nullptr
-                    : new (std::nothrow)
-                          soft_event(device, flags, std::move(shared));
-  if (event == nullptr) {
-    return fail(SOFT_OUT_OF_MEMORY, "soft_event_create: no host memory");
-  }
-  *out_event = event;
-  return SOFT_OK;
+  return withHostMemory("soft_event_create", [&] {
+    auto shared = shares ? SharedEvent::create() : nullptr;
+    if (shares && shared == nullptr) {
+      return fail(SOFT_OUT_OF_MEMORY,
+                  "soft_event_create: the system refused a shared page");
+    }
+    *out_event = new soft_event(device, flags, std::move(shared));
+    return soft_status{SOFT_OK};
+  });
 }
 
 soft_status soft_event_destroy(soft_event* event) {

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <vector>
 
 #include "softdevice/enqueue.h"
@@ -63,16 +62,6 @@ const char* kindName(TaskKind kind);
 // *out_node is the first node that differs.
 bool sameShape(const GraphBody& left, const GraphBody& right,
                std::size_t* out_node);
-
-// Calls `body`, which allocates host memory and returns a soft_status.
-template <typename Body>
-soft_status withHostMemory(const char* function, const Body& body) {
-  try {
-    return body();
-  } catch (const std::bad_alloc&) {
-    return fail(SOFT_OUT_OF_MEMORY, "%s: no host memory", function);
-  }
-}
 
 }  // namespace dipu::softdevice
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
-#include <new>
+#include <utility>
 
 #include "softdevice/device.h"
 #include "softdevice/event.h"
@@ -20,11 +20,31 @@ using dipu::softdevice::openHandle;
 using dipu::softdevice::SharedEvent;
 using dipu::softdevice::SharedFile;
 using dipu::softdevice::thisProcess;
+using dipu::softdevice::withHostMemory;
 
 namespace {
 
 constexpr const char* kExport = "soft_ipc_export_event";
 constexpr const char* kOpen = "soft_ipc_open_event";
+
+soft_status openEvent(int32_t device, const soft_ipc_handle& handle,
+                      soft_event** out_event) {
+  IpcTarget target;
+  std::shared_ptr<SharedFile> file;
+  if (soft_status status =
+          openHandle(kOpen, IpcKind::kEvent, handle, &target, &file)) {
+    return status;
+  }
+  auto shared = SharedEvent::open(std::move(file));
+  if (shared == nullptr) {
+    return fail(SOFT_OUT_OF_MEMORY, "%s: the system refused to map the event",
+                kOpen);
+  }
+  *out_event = new soft_event(
+      device, SOFT_EVENT_INTERPROCESS | SOFT_EVENT_DISABLE_TIMING,
+      std::move(shared));
+  return SOFT_OK;
+}
 
 }  // namespace
 
@@ -46,11 +66,14 @@ soft_status soft_ipc_export_event(const soft_event* event,
                 "it",
                 kExport);
   }
-  const SharedFile& file = event->shared()->file();
-  encodeHandle(IpcKind::kEvent,
-               IpcTarget{thisProcess(), file.fd(), file.id(), 0, file.bytes()},
-               out_handle);
-  return SOFT_OK;
+  return withHostMemory(kExport, [&] {
+    const SharedFile& file = event->shared()->file();
+    encodeHandle(
+        IpcKind::kEvent,
+        IpcTarget{thisProcess(), file.fd(), file.id(), 0, file.bytes()},
+        out_handle);
+    return soft_status{SOFT_OK};
+  });
 }
 
 soft_status soft_ipc_open_event(int32_t device, const soft_ipc_handle* handle,
@@ -61,22 +84,6 @@ soft_status soft_ipc_open_event(int32_t device, const soft_ipc_handle* handle,
   if (handle == nullptr || out_event == nullptr) {
     return fail(SOFT_INVALID_VALUE, "%s: handle or out_event is NULL", kOpen);
   }
-  IpcTarget target;
-  std::shared_ptr<SharedFile> file;
-  if (soft_status status =
-          openHandle(kOpen, IpcKind::kEvent, *handle, &target, &file)) {
-    return status;
-  }
-  auto shared = SharedEvent::open(std::move(file));
-  auto* event =
-      shared == nullptr
-          ? nullptr
-          : new (std::nothrow) soft_event(
-                device, SOFT_EVENT_INTERPROCESS | SOFT_EVENT_DISABLE_TIMING,
-                std::move(shared));
-  if (event == nullptr) {
-    return fail(SOFT_OUT_OF_MEMORY, "%s: no host memory", kOpen);
-  }
-  *out_event = event;
-  return SOFT_OK;
+  return withHostMemory(kOpen,
+                        [&] { return openEvent(device, *handle, out_event); });
 }

@@ -20,6 +20,7 @@ using dipu::softdevice::openHandle;
 using dipu::softdevice::SharedFile;
 using dipu::softdevice::SharedPart;
 using dipu::softdevice::thisProcess;
+using dipu::softdevice::withHostMemory;
 using dipu::softdevice::WorkPause;
 
 namespace {
@@ -46,6 +47,29 @@ soft_status share(Device* owner, const void* ptr, SharedPart* out_part) {
   return memory.share(kExport, ptr, true, out_part);
 }
 
+soft_status exportMemory(Device* owner, const void* ptr,
+                         soft_ipc_handle* out_handle) {
+  SharedPart part;
+  if (soft_status status = share(owner, ptr, &part)) return status;
+  encodeHandle(IpcKind::kMemory,
+               IpcTarget{thisProcess(), part.file->fd(), part.file->id(),
+                         part.offset, part.bytes},
+               out_handle);
+  return SOFT_OK;
+}
+
+soft_status openMemory(Device* owner, const soft_ipc_handle& handle,
+                       void** out_ptr) {
+  IpcTarget target;
+  std::shared_ptr<SharedFile> file;
+  if (soft_status status =
+          openHandle(kOpen, IpcKind::kMemory, handle, &target, &file)) {
+    return status;
+  }
+  return owner->memory().open(kOpen, {file, target.offset, target.bytes},
+                              out_ptr);
+}
+
 }  // namespace
 
 soft_status soft_ipc_export_memory(const void* ptr,
@@ -57,13 +81,8 @@ soft_status soft_ipc_export_memory(const void* ptr,
                 "%s: %p is not device memory or out_handle is NULL", kExport,
                 ptr);
   }
-  SharedPart part;
-  if (soft_status status = share(owner, ptr, &part)) return status;
-  encodeHandle(IpcKind::kMemory,
-               IpcTarget{thisProcess(), part.file->fd(), part.file->id(),
-                         part.offset, part.bytes},
-               out_handle);
-  return SOFT_OK;
+  return withHostMemory(kExport,
+                        [&] { return exportMemory(owner, ptr, out_handle); });
 }
 
 soft_status soft_ipc_open_memory(int32_t device, const soft_ipc_handle* handle,
@@ -74,14 +93,8 @@ soft_status soft_ipc_open_memory(int32_t device, const soft_ipc_handle* handle,
   if (handle == nullptr || out_ptr == nullptr) {
     return fail(SOFT_INVALID_VALUE, "%s: handle or out_ptr is NULL", kOpen);
   }
-  IpcTarget target;
-  std::shared_ptr<SharedFile> file;
-  if (soft_status status =
-          openHandle(kOpen, IpcKind::kMemory, *handle, &target, &file)) {
-    return status;
-  }
-  return owner->memory().open(kOpen, {file, target.offset, target.bytes},
-                              out_ptr);
+  return withHostMemory(kOpen,
+                        [&] { return openMemory(owner, *handle, out_ptr); });
 }
 
 soft_status soft_ipc_close_memory(void* ptr) {

@@ -17,6 +17,7 @@ using dipu::softdevice::fail;
 using dipu::softdevice::findDevice;
 using dipu::softdevice::kMaxDevices;
 using dipu::softdevice::VirtualMemory;
+using dipu::softdevice::withHostMemory;
 
 namespace {
 
@@ -65,8 +66,10 @@ soft_status soft_vm_reserve(int32_t device, size_t bytes, size_t alignment,
     return status;
   }
   if (out_ptr == nullptr) return failNull("soft_vm_reserve");
-  return owner->memory().virtualMemory().reserve(
-      bytes, alignment, reinterpret_cast<uintptr_t>(hint), out_ptr);
+  return withHostMemory("soft_vm_reserve", [&] {
+    return owner->memory().virtualMemory().reserve(
+        bytes, alignment, reinterpret_cast<uintptr_t>(hint), out_ptr);
+  });
 }
 
 soft_status soft_vm_release(void* ptr, size_t bytes) {
@@ -76,7 +79,8 @@ soft_status soft_vm_release(void* ptr, size_t bytes) {
           findRange("soft_vm_release", ptr, bytes, &memory, &range)) {
     return status;
   }
-  return memory->release(range);
+  return withHostMemory("soft_vm_release",
+                        [&] { return memory->release(range); });
 }
 
 soft_status soft_vm_create(int32_t device, size_t bytes,
@@ -88,7 +92,9 @@ soft_status soft_vm_create(int32_t device, size_t bytes,
   }
   if (out_memory == nullptr) return failNull("soft_vm_create");
   if (soft_status status = checkFaults(owner, bytes)) return status;
-  return owner->memory().virtualMemory().create(bytes, out_memory);
+  return withHostMemory("soft_vm_create", [&] {
+    return owner->memory().virtualMemory().create(bytes, out_memory);
+  });
 }
 
 soft_status soft_vm_destroy(soft_vm_memory memory) {
@@ -110,7 +116,8 @@ soft_status soft_vm_map(void* ptr, size_t bytes, soft_vm_memory memory,
           findRange("soft_vm_map", ptr, bytes, &owner, &range)) {
     return status;
   }
-  return owner->map(range, memory, offset);
+  return withHostMemory("soft_vm_map",
+                        [&] { return owner->map(range, memory, offset); });
 }
 
 soft_status soft_vm_unmap(void* ptr, size_t bytes) {
@@ -120,7 +127,7 @@ soft_status soft_vm_unmap(void* ptr, size_t bytes) {
           findRange("soft_vm_unmap", ptr, bytes, &owner, &range)) {
     return status;
   }
-  return owner->unmap(range);
+  return withHostMemory("soft_vm_unmap", [&] { return owner->unmap(range); });
 }
 
 soft_status soft_vm_set_access(void* ptr, size_t bytes, int32_t device,
@@ -139,7 +146,9 @@ soft_status soft_vm_set_access(void* ptr, size_t bytes, int32_t device,
     return fail(SOFT_INVALID_VALUE, "soft_vm_set_access: access %d is unknown",
                 access);
   }
-  return owner->setAccess(range, device, access == SOFT_VM_ACCESS_READ_WRITE);
+  return withHostMemory("soft_vm_set_access", [&] {
+    return owner->setAccess(range, device, access == SOFT_VM_ACCESS_READ_WRITE);
+  });
 }
 
 soft_status soft_vm_get_access(const void* ptr, int32_t device,
