@@ -11,6 +11,7 @@
 #include <ctime>
 #include <new>
 
+#include "softdevice/capture.h"
 #include "softdevice/enqueue.h"
 #include "softdevice/order.h"
 #include "softdevice/schedule.h"
@@ -51,12 +52,9 @@ bool awaitIsOver(const void* payload) {
          record->event->isOrphan(record->number);
 }
 
-soft_status failCapture(const char* function) {
-  return fail(SOFT_NOT_SUPPORTED,
-              "%s: an event that other processes may use cannot be captured in "
-              "a graph",
-              function);
-}
+constexpr const char* kNotForGraphs =
+    "an event that other processes may use is recorded or waited for, which no "
+    "graph can hold,";
 
 ProcessIdentity self() {
   static const ProcessIdentity identity = thisProcess();
@@ -85,28 +83,39 @@ bool SharedEvent::initialize(Page* page) {
 
 std::shared_ptr<SharedEvent> SharedEvent::create() {
   auto file = SharedFile::create(sizeof(Page));
-  Page* page = file == nullptr ? nullptr : map(*file);
-  if (page == nullptr || !initialize(page)) return nullptr;
-  return std::shared_ptr<SharedEvent>(
-      new SharedEvent(std::move(file), page, true));
+  if (file == nullptr) return nullptr;
+  std::shared_ptr<SharedEvent> event(new SharedEvent(std::move(file), true));
+  const bool good = event->page_ != nullptr && initialize(event->page_);
+  return good ? event : nullptr;
 }
 
 std::shared_ptr<SharedEvent> SharedEvent::open(
     std::shared_ptr<SharedFile> file) {
-  Page* page = map(*file);
-  if (page == nullptr) return nullptr;
-  return std::shared_ptr<SharedEvent>(
-      new SharedEvent(std::move(file), page, false));
+  std::shared_ptr<SharedEvent> event(new SharedEvent(std::move(file), false));
+  return event->page_ != nullptr ? event : nullptr;
 }
 
-SharedEvent::~SharedEvent() { munmap(page_, file_->bytes()); }
+SharedEvent::~SharedEvent() {
+  if (page_ != nullptr) munmap(page_, file_->bytes());
+}
+
+uint64_t SharedEvent::last() const {
+  const uint64_t taken = page_->taken.load(std::memory_order_acquire);
+  uint64_t number = taken;
+  // Numbers whose places have been taken again were reached before.
+  while (number != 0 &&
+         placeOf(number).failed.load(std::memory_order_acquire) == number) {
+    --number;
+  }
+  return number + kPlaces > taken ? number : 0;
+}
 
 uint64_t SharedEvent::takeNumber(uint64_t* out_busy) {
   if (pthread_mutex_lock(&page_->mutex) == EOWNERDEAD) {
     // Its owner died before it published a number.
     pthread_mutex_consistent(&page_->mutex);
   }
-  uint64_t number = last() + 1;
+  uint64_t number = page_->taken.load(std::memory_order_relaxed) + 1;
   const uint64_t former = number <= kPlaces ? 0 : number - kPlaces;
   if (former != 0 && !isReached(former) && !isOrphan(former)) {
     *out_busy = former;
@@ -116,24 +125,41 @@ uint64_t SharedEvent::takeNumber(uint64_t* out_busy) {
     place.pid.store(self().pid, std::memory_order_relaxed);
     place.pid_namespace.store(self().pid_namespace, std::memory_order_relaxed);
     place.start_time.store(self().start_time, std::memory_order_relaxed);
-    page_->last.store(number, std::memory_order_release);
+    page_->taken.store(number, std::memory_order_release);
   }
   pthread_mutex_unlock(&page_->mutex);
   return number;
 }
 
-soft_status SharedEvent::record(const char* function, soft_stream* stream) {
-  if (stream->isCapturing()) return failCapture(function);
+soft_status SharedEvent::begin(const char* function, uint64_t* out_number) {
   uint64_t busy = 0;
-  uint64_t number = takeNumber(&busy);
-  for (; number == 0; number = takeNumber(&busy)) {
+  while ((*out_number = takeNumber(&busy)) == 0) {
     const Position known = positionOf(busy);
-    if (known.stream != nullptr) {
-      known.stream->waitFor(known.position, 0);
-    } else {
+    if (known.stream == nullptr) {
       await(function, busy);
+    } else if (known.stream == soft_stream::current()) {
+      return fail(SOFT_NOT_PERMITTED,
+                  "%s: a task recorded an event %d times on its own stream, "
+                  "which reaches none of them before the task ends",
+                  function, static_cast<int>(kPlaces));
+    } else {
+      known.stream->waitFor(known.position, 0);
     }
   }
+  return SOFT_OK;
+}
+
+void SharedEvent::abandon(uint64_t number) {
+  placeOf(number).failed.store(number, std::memory_order_release);
+  reach(number);  // frees its place
+}
+
+soft_status SharedEvent::record(const char* function, soft_stream* stream) {
+  if (soft_status status = checkNotCaptured(function, stream, kNotForGraphs)) {
+    return status;
+  }
+  uint64_t number = 0;
+  if (soft_status status = begin(function, &number)) return status;
   uint64_t position = 0;
   const Task task{TaskKind::kTimeStamp, "event", reachTask, sizeof(RecordTask)};
   const soft_status status = enqueue(
@@ -143,7 +169,7 @@ soft_status SharedEvent::record(const char* function, soft_stream* stream) {
       },
       &position);
   if (status != SOFT_OK) {
-    reach(number);  // nobody else would
+    abandon(number);
     return status;
   }
   std::lock_guard<std::mutex> lock(mutex_);
@@ -207,7 +233,9 @@ soft_status SharedEvent::synchronize(const char* function, int64_t spin_us) {
 
 soft_status SharedEvent::enqueueWaitOn(const char* function,
                                        soft_stream* stream) {
-  if (stream->isCapturing()) return failCapture(function);
+  if (soft_status status = checkNotCaptured(function, stream, kNotForGraphs)) {
+    return status;
+  }
   const uint64_t number = last();
   if (number == 0 || isReached(number)) return SOFT_OK;
   const Position known = positionOf(number);

@@ -41,7 +41,8 @@ class SharedEvent : public std::enable_shared_from_this<SharedEvent> {
   // Whether this process created it.
   bool isOwn() const { return own_; }
 
-  // Enqueues; blocks while kPlaces records are pending.
+  // Enqueues; blocks while kPlaces records are pending, which is
+  // SOFT_NOT_PERMITTED for a task on whose own stream one of them is.
   soft_status record(const char* function, soft_stream* stream);
   // About the last record: SOFT_OK, SOFT_NOT_READY, or SOFT_LAUNCH_FAILURE
   // when its process has ended.
@@ -61,6 +62,7 @@ class SharedEvent : public std::enable_shared_from_this<SharedEvent> {
 
   struct Place {
     std::atomic<uint64_t> reached;  // number of the last record reached here
+    std::atomic<uint64_t> failed;   // of the last that was not enqueued
     std::atomic<int32_t> pid;
     std::atomic<uint32_t> pid_namespace;
     std::atomic<uint64_t> start_time;
@@ -68,7 +70,7 @@ class SharedEvent : public std::enable_shared_from_this<SharedEvent> {
   // What the processes share.
   struct Page {
     pthread_mutex_t mutex;           // held to take a number; robust
-    std::atomic<uint64_t> last;      // number of the last record, 0: none
+    std::atomic<uint64_t> taken;     // the last number taken, 0: none
     std::atomic<uint32_t> progress;  // futex: changes when one is reached
     std::atomic<uint32_t> sleepers;
     Place places[kPlaces];
@@ -80,14 +82,19 @@ class SharedEvent : public std::enable_shared_from_this<SharedEvent> {
     uint64_t position = 0;
   };
 
-  SharedEvent(std::shared_ptr<SharedFile> file, Page* page, bool own)
-      : file_(std::move(file)), page_(page), own_(own) {}
+  SharedEvent(std::shared_ptr<SharedFile> file, bool own)
+      : file_(std::move(file)), page_(map(*file_)), own_(own) {}
   static Page* map(const SharedFile& file);
   static bool initialize(Page* page);
-  uint64_t last() const { return page_->last.load(std::memory_order_acquire); }
+  // The last record that was enqueued; 0: none, or all have been reached.
+  uint64_t last() const;
   Place& placeOf(uint64_t number) const {
     return page_->places[number % kPlaces];
   }
+  // Takes a number for a record.
+  soft_status begin(const char* function, uint64_t* out_number);
+  // Nothing will reach the record: the one before is the last again.
+  void abandon(uint64_t number);
   // 0: the place of the next number, *out_busy, is not free.
   uint64_t takeNumber(uint64_t* out_busy);
   bool sleepUntilProgress(uint64_t number);
@@ -95,7 +102,7 @@ class SharedEvent : public std::enable_shared_from_this<SharedEvent> {
   soft_status failOrphan(const char* function, uint64_t number) const;
 
   const std::shared_ptr<SharedFile> file_;
-  Page* const page_;
+  Page* const page_;  // nullptr: the system refused
   const bool own_;
   mutable std::mutex mutex_;  // guards positions_; nothing is locked under it
   Position positions_[kPlaces];

@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "softdevice/soft_graph.h"
 #include "softdevice/soft_ipc.h"
 #include "softdevice/tests/child_process.h"
 #include "softdevice/tests/device_test.h"
@@ -218,6 +219,66 @@ TEST_F(IpcEventTest, DestroyedWhilePending) {
   EXPECT_EQ(child.receive<soft_status>(), SOFT_NOT_READY);
   latch.open();
   EXPECT_EQ(child.receive<soft_status>(), SOFT_OK);
+}
+
+// It would wait for itself. The record that failed hides no earlier one.
+TEST_F(IpcEventTest, ATaskCannotFillTheEventOnItsOwnStream) {
+  static soft_event* event;
+  static soft_stream* stream;
+  static int records;
+  static soft_status last;
+  event = makeEvent(0);
+  stream = makeStream(0);
+  records = 0;
+  last = SOFT_OK;
+  ASSERT_OK(launch(stream, [] {
+    while (records < 1000 &&
+           (last = soft_event_record(event, stream)) == SOFT_OK) {
+      ++records;
+    }
+  }));
+  ASSERT_OK(soft_stream_synchronize(stream));
+  EXPECT_EQ(records, 64);
+  EXPECT_EQ(last, SOFT_NOT_PERMITTED);
+  EXPECT_OK(soft_event_query(event));
+  EXPECT_OK(soft_event_destroy(event));
+}
+
+TEST_F(IpcEventTest, AFailedRecordLeavesTheOneBefore) {
+  static soft_event* event;
+  static soft_stream* full;
+  static soft_status refused;
+  event = makeEvent(0);
+  full = makeStream(0);
+  soft_stream* held = makeStream(0);
+  Latch latch;
+  latch.hold(held);
+  ASSERT_OK(soft_event_record(event, held));
+  ASSERT_OK(launch(full, [] {
+    while (launch(full, [] {}) == SOFT_OK) continue;
+    refused = soft_event_record(event, full);
+  }));
+  ASSERT_OK(soft_stream_synchronize(full));
+  EXPECT_EQ(refused, SOFT_NOT_PERMITTED);
+  EXPECT_SOFT(SOFT_NOT_READY, soft_event_query(event));
+  latch.open();
+  EXPECT_OK(soft_event_synchronize(event));
+  EXPECT_OK(soft_event_destroy(event));
+}
+
+TEST_F(IpcEventTest, ACaptureIsSpoilt) {
+  soft_event* event = makeEvent(0);
+  for (const bool records : {true, false}) {
+    soft_stream* stream = makeStream(0);
+    ASSERT_OK(soft_stream_begin_capture(stream, SOFT_CAPTURE_RELAXED));
+    EXPECT_SOFT(SOFT_CAPTURE_UNSUPPORTED,
+                records ? soft_event_record(event, stream)
+                        : soft_stream_wait_event(stream, event));
+    soft_graph* graph = nullptr;
+    EXPECT_SOFT(SOFT_CAPTURE_INVALIDATED,
+                soft_stream_end_capture(stream, &graph));
+  }
+  EXPECT_OK(soft_event_destroy(event));
 }
 
 TEST_F(IpcEventTest, MisuseIsAnError) {
