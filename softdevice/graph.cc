@@ -96,6 +96,8 @@ const char* kindName(TaskKind kind) {
       return "event";
     case TaskKind::kGraph:
       return "graph";
+    case TaskKind::kFailure:
+      return "failure";
     default:
       return "wait";
   }

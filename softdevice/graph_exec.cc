@@ -51,6 +51,7 @@ void stepTask(void* payload) {
 }  // namespace
 }  // namespace dipu::softdevice
 
+using dipu::softdevice::checkMayBlock;
 using dipu::softdevice::checkProcess;
 using dipu::softdevice::Device;
 using dipu::softdevice::enqueue;
@@ -219,6 +220,7 @@ soft_status soft_graph_instantiate(const soft_graph* graph,
 
 soft_status soft_graph_launch(soft_graph_exec* exec, soft_stream* stream) {
   constexpr const char* kFunction = "soft_graph_launch";
+  if (soft_status status = checkMayBlock(kFunction)) return status;
   if (soft_status status = enterStream(kFunction, stream)) return status;
   if (exec == nullptr) {
     return fail(SOFT_INVALID_HANDLE, "%s: the executable graph is NULL",
@@ -234,7 +236,7 @@ soft_status soft_graph_launch(soft_graph_exec* exec, soft_stream* stream) {
 soft_status soft_graph_exec_update(soft_graph_exec* exec,
                                    const soft_graph* graph) {
   constexpr const char* kFunction = "soft_graph_exec_update";
-  if (soft_status status = checkProcess(kFunction)) return status;
+  if (soft_status status = checkMayBlock(kFunction)) return status;
   if (exec == nullptr || graph == nullptr) {
     return fail(SOFT_INVALID_HANDLE, "%s: the %s is NULL", kFunction,
                 exec == nullptr ? "executable graph" : "graph");

@@ -144,7 +144,8 @@ SOFT_API soft_status soft_graph_instantiate(const soft_graph* graph,
  * that is of the branch's device, the others on streams of their devices.
  * Replays of one executable graph never overlap: one on another stream waits
  * for the one before. A task that fails does not stop the replay; the message
- * names the node. Blocks only while a ring is full.
+ * names the node. Blocks only while a ring is full, and so may not be called by
+ * a task or host function: SOFT_NOT_PERMITTED.
  *
  * On a stream that is being captured the launch becomes a node, which keeps
  * what `exec` holds now. SOFT_INVALID_HANDLE when a device of the graph has
@@ -156,7 +157,8 @@ SOFT_API soft_status soft_graph_launch(soft_graph_exec* exec,
  * and addresses; pending replays are not disturbed. After a reset it makes
  * `exec` usable again. SOFT_INVALID_VALUE, and nothing changed, unless both
  * graphs have the same shape: kinds of the nodes, dependencies and devices.
- * Blocks only while another thread launches `exec`. */
+ * Blocks only while another thread launches `exec`; SOFT_NOT_PERMITTED when a
+ * task or host function calls it. */
 SOFT_API soft_status soft_graph_exec_update(soft_graph_exec* exec,
                                             const soft_graph* graph);
 
