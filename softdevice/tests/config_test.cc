@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "softdevice/config.h"
+#include "softdevice/base/config.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-#include "softdevice/machine.h"
+#include "softdevice/base/machine.h"
 
 namespace dipu::softdevice {
 namespace {

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "softdevice/device.h"
+#include "softdevice/device/device.h"
 #include "softdevice/tests/device_test.h"
 
 namespace dipu::softdevice {

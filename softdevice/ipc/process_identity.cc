@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "softdevice/ipc/process_identity.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+namespace dipu::softdevice {
+namespace {
+
+std::string readStat(int32_t pid) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+uint32_t ownNamespace() {
+  struct stat info;
+  if (stat("/proc/self/ns/pid", &info) != 0) return 0;
+  return static_cast<uint32_t>(info.st_ino);
+}
+
+}  // namespace
+
+uint64_t startTimeOf(const std::string& stat) {
+  // The name in parentheses may hold anything, even a parenthesis.
+  const auto name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return 0;
+  std::istringstream fields(stat.substr(name_end + 1));
+  std::string state;
+  fields >> state;
+  if (state == "Z" || state == "X") return 0;
+  constexpr int kBetween = 18;  // fields 4 to 21
+  std::string skipped;
+  for (int i = 0; i < kBetween; ++i) fields >> skipped;
+  uint64_t start_time = 0;
+  fields >> start_time;
+  return start_time;
+}
+
+ProcessIdentity thisProcess() {
+  return {getpid(), ownNamespace(), startTimeOf(readStat(getpid()))};
+}
+
+bool isAlive(const ProcessIdentity& process) {
+  return process.pid_namespace == ownNamespace() &&
+         process.start_time == startTimeOf(readStat(process.pid)) &&
+         process.start_time != 0;
+}
+
+}  // namespace dipu::softdevice
