@@ -281,6 +281,20 @@ TEST_F(GraphTest, ReplaysAreCountedAndTraced) {
   EXPECT_OK(soft_graph_exec_destroy(exec));
 }
 
+TEST_F(GraphTest, ATaskCannotLaunch) {
+  static soft_stream* stream;
+  static soft_graph_exec* exec;
+  static soft_status refused;
+  stream = makeStream(0);
+  begin(stream);
+  ASSERT_OK(launch(stream, [] {}));
+  exec = endAndInstantiate(stream);
+  ASSERT_OK(launch(stream, [] { refused = soft_graph_launch(exec, stream); }));
+  ASSERT_OK(soft_stream_synchronize(stream));
+  EXPECT_EQ(refused, SOFT_NOT_PERMITTED);
+  EXPECT_OK(soft_graph_exec_destroy(exec));
+}
+
 TEST_F(GraphTest, HandlesAreChecked) {
   soft_graph_exec* exec = nullptr;
   std::size_t count = 0;
