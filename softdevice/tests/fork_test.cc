@@ -6,12 +6,12 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <set>
 #include <string>
 #include <thread>
 
+#include "softdevice/tests/declared.h"
 #include "softdevice/tests/device_test.h"
 #include "softdevice/tests/every_call.h"
 #include "softdevice/tests/forked_child.h"
@@ -58,6 +58,9 @@ TEST(ForkBeforeUseTest, ParentAndChildrenEachHaveTheirOwnDevices) {
 }
 
 TEST(ForkBeforeUseTest, AThreadMayFork) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "the sanitizer lets no child of several threads start one";
+#endif
   EXPECT_EQ(runInChild([] {
               setSettings();
               std::thread([] {
@@ -85,31 +88,6 @@ const std::set<std::string> kWithoutDevice = {
     "soft_vm_granularity",
 };
 
-// Adds the functions that `text`, a header, declares: for each SOFT_API the
-// word before the next parenthesis.
-void addDeclared(const std::string& text, std::set<std::string>* names) {
-  const std::string mark = "SOFT_API ";
-  for (auto at = text.find(mark); at != std::string::npos;
-       at = text.find(mark, at + 1)) {
-    const auto end = text.find('(', at);
-    const auto begin = text.find_last_of(" *\n", end) + 1;
-    const std::string name = text.substr(begin, end - begin);
-    if (name.rfind("soft_", 0) == 0) names->insert(name);
-  }
-}
-
-std::set<std::string> declaredFunctions() {
-  std::set<std::string> names;
-  for (const char* header : {"softdevice", "soft_copy_2d", "soft_debug",
-                             "soft_graph", "soft_ipc", "soft_virtual_memory"}) {
-    std::ifstream file("softdevice/" + std::string(header) + ".h");
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    EXPECT_FALSE(text.empty()) << header;
-    addDeclared(text, &names);
-  }
-  return names;
-}
-
 class ForkAfterUseTest : public DeviceTest {
  protected:
   static void expectRefused(const Calls& calls, Output* out) {
@@ -131,7 +109,12 @@ TEST_F(ForkAfterUseTest, EveryFunctionIsTried) {
   for (const auto& call : makeCalls(Handles{}, &out)) {
     tried.insert(call.first);
   }
-  EXPECT_EQ(tried, declaredFunctions());
+  EXPECT_EQ(tried,
+            declaredFunctions(
+                {"softdevice/softdevice.h", "softdevice/soft_copy_2d.h",
+                 "softdevice/soft_debug.h", "softdevice/soft_graph.h",
+                 "softdevice/soft_ipc.h", "softdevice/soft_virtual_memory.h"},
+                "SOFT_API ", "soft_"));
 }
 
 TEST_F(ForkAfterUseTest, EveryCallOfTheChildIsAClearError) {
@@ -177,11 +160,7 @@ TEST_F(ForkAfterUseTest, LocksThatOtherThreadsHeldDoNotHangTheChild) {
     }
   });
   for (int i = 0; i < 20; ++i) {
-    EXPECT_EQ(runInChild([&] {
-                expectRefused(calls, &out);
-                std::exit(3);
-              }),
-              3);
+    EXPECT_EQ(runInChild([&] { expectRefused(calls, &out); }), 0);
   }
   stop = true;
   busy.join();

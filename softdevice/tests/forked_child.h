@@ -8,8 +8,6 @@
 
 #include <cstdio>
 
-#include "softdevice/softdevice.h"
-
 namespace dipu::softdevice {
 
 // Added to the number of the signal that ended a child.
@@ -34,7 +32,7 @@ int runInChild(const Body& body) {
 
 inline void childExpect(bool condition, const char* text, int line) {
   if (condition) return;
-  std::fprintf(stderr, "line %d: %s: %s\n", line, text, soft_last_message());
+  std::fprintf(stderr, "line %d: %s\n", line, text);
   _exit(2);
 }
 
