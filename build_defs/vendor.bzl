@@ -95,6 +95,8 @@ def dipu_vendor(
     )
     dipu_cc_shared(
         name = plugin,
+        # Errors and tables that it has given out point into it.
+        linkopts = ["-Wl,-z,nodelete"],
         version_script = script,
         visibility = ["//visibility:public"],
         deps = plugin_deps,

@@ -116,6 +116,30 @@ TEST_F(Device, SynchronizeWaitsForAllStreams) {
   EXPECT_TRUE(done[1]);
 }
 
+TEST_F(Device, ResetFreesEverythingAndTheDeviceGoesOn) {
+  if (!DIPU_HAS(&deviceApi(), reset)) GTEST_SKIP() << "the vendor has no reset";
+  ASSERT_TRUE(succeeded(deviceApi().reset(0)));
+  constexpr size_t kBytes = size_t{1} << 20;
+  void* lost = nullptr;
+  dipu_stream* stream = nullptr;
+  ASSERT_TRUE(succeeded(memoryApi().allocate(0, kBytes, &lost)));
+  ASSERT_TRUE(succeeded(streamApi().get_default(0, &stream)));
+  ASSERT_TRUE(succeeded(memoryApi().set_async(lost, 0, 1, kBytes, stream)));
+  ASSERT_TRUE(succeeded(deviceApi().reset(0)));
+  if (DIPU_HAS(&memoryApi(), get_pointer_info)) {
+    dipu_pointer_info info{};
+    info.struct_size = sizeof(info);
+    ASSERT_TRUE(succeeded(memoryApi().get_pointer_info(lost, &info)));
+    EXPECT_EQ(info.kind, DIPU_MEMORY_UNKNOWN);
+  }
+  // The default stream is a new one.
+  const DeviceBuffer buffer(0, 64);
+  ASSERT_TRUE(succeeded(streamApi().get_default(0, &stream)));
+  ASSERT_TRUE(succeeded(memoryApi().set_async(buffer.get(), 0, 7, 64, stream)));
+  ASSERT_TRUE(succeeded(streamApi().synchronize(stream)));
+  EXPECT_EQ(readBack(buffer.get(), 0, 64), std::vector<uint8_t>(64, 7));
+}
+
 TEST_F(DevicePeer, AccessMayBeEnabledTwice) {
   if (!DIPU_HAS(&deviceApi(), can_access_peer) ||
       !DIPU_HAS(&deviceApi(), enable_peer_access)) {

@@ -16,6 +16,18 @@ TEST_F(Events, WithoutARecordItIsDone) {
   EXPECT_TRUE(succeeded(eventApi().synchronize(event.get())));
 }
 
+TEST_F(Events, FlagsOfTheFutureAreUnimplemented) {
+  for (const dipu_event_flags flags :
+       {dipu_event_flags{1} << 31, DIPU_EVENT_TIMING | dipu_event_flags{1 << 3},
+        ~dipu_event_flags{0}}) {
+    dipu_event* event = nullptr;
+    EXPECT_TRUE(
+        failedWith(eventApi().create(0, flags, &event), DIPU_UNIMPLEMENTED))
+        << flags;
+    EXPECT_EQ(event, nullptr) << "outputs are untouched on error";
+  }
+}
+
 TEST_F(Events, IsDoneWhenTheStreamReachesIt) {
   DIPU_REQUIRE_HOST_FUNCTIONS();
   for (const dipu_event_flags flags :

@@ -14,6 +14,11 @@ class DefaultStreams {
   tangError_t get(int32_t device, tangStream_t* out_stream) {
     if (device < 0) return tangErrorInvalidDevice;
     const auto index = static_cast<size_t>(device);
+    // A forked child must not take the lock, which another thread of its parent
+    // may have held.
+    int count = 0;
+    const tangError_t usable = tangGetDeviceCount(&count);
+    if (usable != tangSuccess) return usable;
     const std::lock_guard<std::mutex> lock(mutex_);
     if (index >= streams_.size() || streams_[index] == nullptr) {
       tangStream_t stream = nullptr;
@@ -26,6 +31,12 @@ class DefaultStreams {
     }
     *out_stream = streams_[index];
     return tangSuccess;
+  }
+
+  void forget(int32_t device) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto index = static_cast<size_t>(device);
+    if (index < streams_.size()) streams_[index] = nullptr;
   }
 
  private:
@@ -44,5 +55,7 @@ DefaultStreams& defaultStreams() {
 tangError_t getDefaultStream(int32_t device, tangStream_t* out_stream) {
   return defaultStreams().get(device, out_stream);
 }
+
+void forgetDefaultStream(int32_t device) { defaultStreams().forget(device); }
 
 }  // namespace dipu::vendors::droplet

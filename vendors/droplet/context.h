@@ -37,7 +37,9 @@ tangError_t onDevice(int32_t device, Call call) {
 
 // The stream that the host uses where none is named. tang's own default stream
 // is the handle NULL, which means another stream on each device, so every
-// device gets a stream of its own for this. It lives as long as the process.
+// device gets a stream of its own for this. It lives until the device is reset.
 tangError_t getDefaultStream(int32_t device, tangStream_t* out_stream);
+// To be called when the device has been reset, which ends all of its streams.
+void forgetDefaultStream(int32_t device);
 
 }  // namespace dipu::vendors::droplet

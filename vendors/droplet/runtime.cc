@@ -52,6 +52,16 @@ dipu_error* synchronizeDevice(int32_t device) {
                "tangDeviceSynchronize of device %d", device);
 }
 
+dipu_error* resetDevice(int32_t device) {
+  const tangError_t status = onDevice(device, [] { return tangDeviceReset(); });
+  if (dipu_error* error =
+          check(status, "tangDeviceReset of device %d", device)) {
+    return error;
+  }
+  forgetDefaultStream(device);
+  return nullptr;
+}
+
 dipu_error* getMemoryInfo(int32_t device, size_t* out_free, size_t* out_total) {
   size_t free_bytes = 0;
   size_t total_bytes = 0;
@@ -263,6 +273,7 @@ constexpr dipu_device_api makeDeviceApi() {
   api.get_current = kGuarded<getCurrent>;
   api.synchronize = kGuarded<synchronizeDevice>;
   api.get_properties = kGuarded<getProperties>;
+  api.reset = kGuarded<resetDevice>;
   api.can_access_peer = kGuarded<canAccessPeer>;
   api.enable_peer_access = kGuarded<enablePeerAccess>;
   api.disable_peer_access = kGuarded<disablePeerAccess>;

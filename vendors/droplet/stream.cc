@@ -110,9 +110,15 @@ dipu_error* launchHostFunc(dipu_stream* stream, dipu_host_func func,
 
 dipu_error* createEvent(int32_t device, dipu_event_flags flags,
                         dipu_event** out_event) {
-  if ((flags & DIPU_EVENT_INTERPROCESS) != 0) {
+  constexpr dipu_event_flags kKnown =
+      DIPU_EVENT_TIMING | DIPU_EVENT_BLOCKING_SYNC;
+  if ((flags & ~kKnown) != 0) {
     return makeError(DIPU_UNIMPLEMENTED, 0,
-                     "tang has no events that are shared between processes");
+                     "tang has no events with the flags 0x%x%s",
+                     flags & ~kKnown,
+                     (flags & DIPU_EVENT_INTERPROCESS) != 0
+                         ? "; it does not share events between processes"
+                         : "");
   }
   unsigned sdk_flags = tangEventDefault;
   if ((flags & DIPU_EVENT_TIMING) == 0) sdk_flags |= tangEventDisableTiming;

@@ -39,6 +39,11 @@ int busOf(int device) { return (device + 1) & 0xff; }
 
 int dipu::tang::currentDevice() { return current_device; }
 
+tangError_t dipu::tang::requireProcess() {
+  int32_t count = 0;
+  return check(soft_device_count(&count));
+}
+
 tangError_t tangGetDeviceCount(int* count) {
   if (tangError_t error = requireOutput("tangGetDeviceCount", count)) {
     return error;
@@ -159,6 +164,7 @@ tangError_t tangDeviceGetPCIBusId(char* pciBusId, int len, int deviceId) {
 
 tangError_t tangDeviceGetStreamPriorityRange(int* leastPriority,
                                              int* greatestPriority) {
+  if (tangError_t error = dipu::tang::requireProcess()) return error;
   if (leastPriority != nullptr) *leastPriority = SOFT_PRIORITY_LEAST;
   if (greatestPriority != nullptr) *greatestPriority = SOFT_PRIORITY_GREATEST;
   return tangSuccess;

@@ -13,6 +13,7 @@ using dipu::tang::check;
 using dipu::tang::currentDevice;
 using dipu::tang::fail;
 using dipu::tang::requireOutput;
+using dipu::tang::requireProcess;
 
 static_assert(sizeof(tangIpcMemHandle_t) == sizeof(soft_ipc_handle),
               "a handle is softdevice's");
@@ -43,6 +44,7 @@ tangError_t tangIpcGetMemHandle(tangIpcMemHandle_t* pHandle, void* devPtr) {
   if (tangError_t error = requireOutput("tangIpcGetMemHandle", pHandle)) {
     return error;
   }
+  if (tangError_t error = requireProcess()) return error;
   if (dipu::tang::isKeptMemory(devPtr)) {
     return fail(tangErrorInvalidDevicePointer,
                 "tangIpcGetMemHandle: %p has been given to tangFreeAsync",
@@ -69,6 +71,7 @@ tangError_t tangIpcOpenMemHandle(void** devPtr, tangIpcMemHandle_t handle,
   }
   soft_ipc_handle soft_handle;
   std::memcpy(&soft_handle, &handle, sizeof(handle));
+  if (tangError_t error = requireProcess()) return error;
   OpenedMemory& opened = openedMemory();
   std::lock_guard<std::mutex> lock(opened.mutex);
   void* ptr = nullptr;
@@ -82,6 +85,7 @@ tangError_t tangIpcOpenMemHandle(void** devPtr, tangIpcMemHandle_t handle,
 }
 
 tangError_t tangIpcCloseMemHandle(void* devPtr) {
+  if (tangError_t error = requireProcess()) return error;
   OpenedMemory& opened = openedMemory();
   std::lock_guard<std::mutex> lock(opened.mutex);
   const auto found = opened.opens.find(devPtr);

@@ -86,6 +86,7 @@ void tangRegisterKernel(const void* host_func, const char* name,
 tangError_t tangLaunchKernel(const void* hostFunc, dim3 gridDim, dim3 blockDim,
                              void** args, size_t numArgs, size_t sharedMemBytes,
                              tangStream_t stream) {
+  if (tangError_t error = dipu::tang::requireProcess()) return error;
   RegisteredKernel kernel{};
   {
     Registry& known = registry();

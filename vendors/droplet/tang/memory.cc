@@ -12,10 +12,13 @@ using dipu::tang::resolveStream;
 
 namespace {
 
-bool isDeviceMemory(const void* ptr) {
+tangError_t findKind(const void* ptr, soft_memory_kind* out_kind) {
   soft_pointer_info info;
-  return soft_pointer_get_info(ptr, &info) == SOFT_OK &&
-         info.kind == SOFT_MEMORY_DEVICE;
+  if (tangError_t error = check(soft_pointer_get_info(ptr, &info))) {
+    return error;
+  }
+  *out_kind = info.kind;
+  return tangSuccess;
 }
 
 // There is no direction "default": the caller has to know what it copies.
@@ -30,7 +33,12 @@ tangError_t checkDirection(const char* function, const void* dst,
       kind == tangMemcpyHostToDevice || kind == tangMemcpyDeviceToDevice;
   const bool from_device =
       kind == tangMemcpyDeviceToHost || kind == tangMemcpyDeviceToDevice;
-  if (isDeviceMemory(dst) != to_device || isDeviceMemory(src) != from_device) {
+  soft_memory_kind to = SOFT_MEMORY_UNKNOWN;
+  soft_memory_kind from = SOFT_MEMORY_UNKNOWN;
+  if (tangError_t error = findKind(dst, &to)) return error;
+  if (tangError_t error = findKind(src, &from)) return error;
+  if ((to == SOFT_MEMORY_DEVICE) != to_device ||
+      (from == SOFT_MEMORY_DEVICE) != from_device) {
     return fail(tangErrorInvalidMemcpyDirection,
                 "%s: kind %d does not fit destination %p and source %p",
                 function, static_cast<int>(kind), dst, src);
@@ -75,6 +83,7 @@ tangError_t tangMalloc(void** pptr, size_t sizeBytes) {
 }
 
 tangError_t tangFree(void* ptr) {
+  if (tangError_t error = dipu::tang::requireProcess()) return error;
   if (isKeptMemory(ptr)) {
     return fail(tangErrorInvalidDevicePointer,
                 "tangFree: %p has already been given to tangFreeAsync", ptr);

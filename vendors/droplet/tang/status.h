@@ -22,6 +22,10 @@ tangError_t codeOf(soft_status status);
 // tangErrorInvalidValue if the output of `function` is NULL.
 tangError_t requireOutput(const char* function, const void* output);
 
+// An error in a forked child, where another thread of its parent may have held
+// a lock, and while the process ends. Comes before every lock of this library.
+tangError_t requireProcess();
+
 // An error unless `stream` runs what it is given at once.
 tangError_t refuseCapture(const char* function, soft_stream* stream);
 

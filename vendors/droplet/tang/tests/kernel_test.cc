@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "softdevice/tests/forked_child.h"
+
 namespace {
 
 using dipu::tang::KernelTest;
@@ -142,6 +144,23 @@ TEST_F(KernelTest, RegisteredKernelsLaunchByTheirAddress) {
   EXPECT_NE(std::string(tangGetErrorString(tangErrorInvalidValue))
                 .find("scale<float> has 3 parameters"),
             std::string::npos);
+}
+
+TEST_F(KernelTest, ALaunchInAForkedChildIsAClearError) {
+  ASSERT_EQ(launchKernel(nothing, dim3(1), dim3(1)), tangSuccess);
+  tang::registerKernel(nothing, "nothing");
+  const auto* address = reinterpret_cast<const void*>(&nothing);
+  const auto isRefused = [](tangError_t error) {
+    const std::string text = tangGetErrorString(error);
+    return error == tangErrorIllegalState &&
+           text.find("forked") != std::string::npos;
+  };
+  EXPECT_EQ(dipu::softdevice::runInChild([&] {
+              CHILD_EXPECT(isRefused(launchKernel(nothing, dim3(1), dim3(1))));
+              CHILD_EXPECT(isRefused(tangLaunchKernel(address, dim3(1), dim3(1),
+                                                      nullptr, 0, 0, nullptr)));
+            }),
+            0);
 }
 
 TEST_F(KernelTest, WrongConfigurationsAreRefused) {
