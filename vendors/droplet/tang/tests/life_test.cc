@@ -324,7 +324,7 @@ TEST_F(LifeTest, AThousandSwitchesOfTheDevice) {
   use(2);
   const std::size_t threads = entriesOf("/proc/self/task");
   use(1000);
-  EXPECT_EQ(entriesOf("/proc/self/task"), threads);
+  EXPECT_LE(entriesOf("/proc/self/task"), threads);
   for (int device : {0, 1}) {
     std::size_t free_bytes = 0;
     std::size_t total = 0;
@@ -352,7 +352,7 @@ TEST_F(LifeTest, StreamsOfAThousandThreadsEnd) {
   for (int i = 0; i < 30000 && entriesOf("/proc/self/task") > threads; ++i) {
     usleep(1000);
   }
-  EXPECT_EQ(entriesOf("/proc/self/task"), threads);
+  EXPECT_LE(entriesOf("/proc/self/task"), threads);
 }
 
 }  // namespace
