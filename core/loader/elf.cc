@@ -148,9 +148,13 @@ ElfInfo readElf(const std::string& path) {
   ElfInfo info;
   // A file without section headers is legal; it just tells less.
   const auto sections = file.read<Elf64_Shdr>(header.e_shoff, header.e_shnum);
+  // The headers are the last thing in the file. They are zero when the rest of
+  // it was never written, which the dynamic linker would crash on.
+  bool is_whole = sections.empty();
   for (const auto& section : sections) {
     const bool is_dynamic = section.sh_type == SHT_DYNAMIC;
     if (!is_dynamic && section.sh_type != SHT_DYNSYM) continue;
+    is_whole = is_whole || is_dynamic;
     if (section.sh_link >= sections.size()) {
       throw std::runtime_error(kDamaged);
     }
@@ -158,6 +162,7 @@ ElfInfo readElf(const std::string& path) {
     const auto strings = file.read<char>(linked.sh_offset, linked.sh_size);
     (is_dynamic ? readNeeded : readSymbols)(file, section, strings, info);
   }
+  if (!is_whole) throw std::runtime_error(kDamaged);
   return info;
 }
 

@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -142,6 +144,14 @@ TEST(Loader, RefusesATruncatedFile) {
     EXPECT_REFUSED(writeFile("cut.so", bytes.substr(0, length)),
                    "truncated or damaged");
   }
+}
+
+// As after a download or a copy that was cut short: the file has its length.
+TEST(Loader, RefusesAFileWhoseEndWasNeverWritten) {
+  std::string bytes = readFile(std::string(kFolder) + "libgood_vendor.so");
+  std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(bytes.size() / 2),
+            bytes.end(), '\0');
+  EXPECT_REFUSED(writeFile("hollow.so", bytes), "truncated or damaged");
 }
 
 TEST(Loader, NamesTheMissingDependency) {
