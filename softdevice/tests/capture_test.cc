@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How captures begin and end.
+#include <cstdint>
 #include <thread>
 #include <vector>
 
@@ -43,6 +44,18 @@ TEST_F(CaptureTest, WrongArgumentsSpoilNothing) {
   EXPECT_SOFT(SOFT_INVALID_HANDLE, soft_stream_begin_capture(nullptr, 0));
   soft_capture_mode mode = -1;
   EXPECT_SOFT(SOFT_INVALID_VALUE, soft_thread_exchange_capture_mode(&mode));
+  expectUsable(stream);
+}
+
+TEST_F(CaptureTest, PayloadsThatNobodyCanHoldAreRefused) {
+  soft_stream* stream = makeStream(0);
+  begin(stream);
+  const int payload = 0;
+  for (const size_t bytes : {SIZE_MAX, SIZE_MAX - 64, SIZE_MAX / 2}) {
+    EXPECT_SOFT(SOFT_OUT_OF_MEMORY,
+                soft_launch(stream, [](void*) {}, &payload, bytes));
+  }
+  expectEnds(stream);
   expectUsable(stream);
 }
 
