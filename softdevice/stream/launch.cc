@@ -176,6 +176,12 @@ int32_t soft_team_begin(void) {
   return config().team_threads;
 }
 
+void dipu::softdevice::leaveTeam() {
+  if (team_depth == 0) return;
+  team_depth = 0;
+  soft_stream::current()->device().team().unlock();
+}
+
 void soft_team_end(void) {
   soft_stream* stream = soft_stream::current();
   if (stream == nullptr || team_depth == 0 || --team_depth > 0) return;

@@ -245,10 +245,12 @@ void soft_stream::runInPlace(const char* name, soft_task task, void* payload) {
   try {
     task(payload);
   } catch (const std::exception& error) {
+    dipu::softdevice::leaveTeam();
     soft_task_fail(SOFT_LAUNCH_FAILURE, error.what());
   } catch (const abi::__forced_unwind&) {
     throw;  // the thread is being cancelled, which must not be stopped
   } catch (...) {
+    dipu::softdevice::leaveTeam();
     soft_task_fail(SOFT_LAUNCH_FAILURE,
                    "a task threw something that is not a std::exception");
   }

@@ -51,4 +51,8 @@ class TeamLock {
   std::list<Waiter*> waiters_;  // most urgent first
 };
 
+// Gives back the team that the calling worker's task has left without
+// soft_team_end, by throwing. Does nothing if there is none.
+void leaveTeam();
+
 }  // namespace dipu::softdevice

@@ -114,6 +114,26 @@ TEST_F(ErrorTest, SoDoesAnythingElseThatATaskThrows) {
             std::string::npos);
 }
 
+TEST_F(ErrorTest, ATaskThatThrowsGivesItsTeamBack) {
+  soft_stream* thrower = makeStream(0);
+  soft_stream* other = makeStream(0);
+  ASSERT_OK(launch(thrower, [] {
+    soft_team_begin();
+    soft_team_begin();
+    throw std::runtime_error("in a team");
+  }));
+  EXPECT_SOFT(SOFT_LAUNCH_FAILURE, soft_stream_synchronize(thrower));
+  static int32_t threads;
+  threads = 0;
+  ASSERT_OK(launch(other, [] {
+    threads = soft_team_begin();
+    soft_team_end();
+  }));
+  EXPECT_SOFT(SOFT_LAUNCH_FAILURE, soft_stream_synchronize(other));
+  EXPECT_GE(threads, 1);
+  ASSERT_OK(soft_device_reset(0));
+}
+
 TEST_F(ErrorTest, MessagesBelongToTheirThread) {
   EXPECT_SOFT(SOFT_INVALID_DEVICE, soft_device_synchronize(5));
   const std::string mine = soft_last_message();
