@@ -86,8 +86,9 @@ SOFT_API soft_status soft_device_get_info(int32_t device,
                                           soft_device_info* out_info);
 /* Blocks until all streams of `device` are idle; returns its sticky error. */
 SOFT_API soft_status soft_device_synchronize(int32_t device);
-/* Waits for all work, frees all memory, clears the sticky error. Handles of
- * the device other than its default stream become invalid. Blocks. */
+/* Waits for all work of all devices, as peers may use the memory, frees all
+ * memory of `device`, and clears its sticky error. Handles of the device other
+ * than its default stream become invalid. Blocks. */
 SOFT_API soft_status soft_device_reset(int32_t device);
 /* Sticky error of `device` without waiting. */
 SOFT_API soft_status soft_device_get_error(int32_t device);

@@ -9,6 +9,7 @@
 #include "softdevice/base/process.h"
 #include "softdevice/base/status.h"
 #include "softdevice/debug/observe.h"
+#include "softdevice/graph/capture.h"
 
 namespace dipu::softdevice {
 namespace {
@@ -127,7 +128,8 @@ void Device::reset() {
   for (soft_stream* stream : streams()) {
     if (stream != default_stream_ && !stream->closed()) stream->close();
   }
-  drain();
+  abandonCaptures(*this);  // those that began before their stream was closed
+  drainAllDevices();       // peers may use the memory too
   memory_.releaseAll();
   for (std::atomic<bool>& peer : peers_) {
     peer.store(false, std::memory_order_release);

@@ -10,6 +10,7 @@
 #include "softdevice/device/device.h"
 #include "softdevice/graph/capture_state.h"
 #include "softdevice/stream/event.h"
+#include "softdevice/stream/order.h"
 
 namespace dipu::softdevice {
 namespace {
@@ -179,6 +180,9 @@ soft_status beginCapture(soft_stream* stream, soft_capture_mode mode) {
                  "%s: stream %lu is being captured already (capture %lu)",
                  kFunction, stream->id(), capture->id());
   }
+  // Looked at under the lock: a reset closes streams before it abandons what
+  // is captured on them.
+  if (stream->closed()) return failStream(kFunction, stream);
   return withHostMemory(kFunction, [&] {
     captures.begin(stream, mode);
     return soft_status{SOFT_OK};

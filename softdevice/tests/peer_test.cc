@@ -67,6 +67,20 @@ TEST_F(PeerTest, FreeWaitsForThePeer) {
   EXPECT_EQ(seen, 500);
 }
 
+TEST_F(PeerTest, ResetWaitsForThePeer) {
+  ASSERT_OK(soft_device_enable_peer_access(1, 0));
+  auto* data = makeArray<int>(0, 1);
+  soft_stream* stream = makeStream(1);
+  auto* backing = static_cast<int*>(soft_translate(stream, data, sizeof(int)));
+  static int seen;
+  seen = 0;
+  for (int i = 0; i < 500; ++i) {
+    ASSERT_OK(launch(stream, [backing] { seen += ++*backing > 0 ? 1 : 0; }));
+  }
+  ASSERT_OK(soft_device_reset(0));
+  EXPECT_EQ(seen, 500);
+}
+
 TEST_F(PeerTest, EnablingTwiceIsOnePermission) {
   auto* data = makeArray<int>(1, 4);
   ASSERT_OK(soft_device_enable_peer_access(0, 1));
