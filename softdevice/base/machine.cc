@@ -110,8 +110,11 @@ std::size_t machineMemory() {
 }
 
 std::size_t availableMemory() {
-  return std::min(meminfoField(readFile("/proc/meminfo"), "MemAvailable"),
-                  groupMemory(/*left=*/true));
+  // No limit is known when the file cannot be read, as without descriptors.
+  const std::string text = readFile("/proc/meminfo");
+  return std::min(
+      text.empty() ? kUnlimited : meminfoField(text, "MemAvailable"),
+      groupMemory(/*left=*/true));
 }
 
 std::size_t pageBytes() {

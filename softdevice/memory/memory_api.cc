@@ -68,7 +68,13 @@ soft_status hostAllocate(std::size_t bytes, void** out_ptr) {
                 "available",
                 bytes, available);
   }
-  pinnedRegistry().add(ptr, pinnedBytes(bytes), PinnedOrigin::kAllocated);
+  if (!pinnedRegistry().add(ptr, pinnedBytes(bytes),
+                            PinnedOrigin::kAllocated)) {
+    munmap(ptr, pinnedBytes(bytes));
+    return fail(SOFT_INVALID_VALUE,
+                "soft_host_malloc: memory that was given to soft_host_register "
+                "has been unmapped; call soft_host_unregister first");
+  }
   *out_ptr = ptr;
   return SOFT_OK;
 }
@@ -166,7 +172,9 @@ soft_status soft_host_free(void* ptr) {
 soft_status soft_host_register(void* ptr, size_t bytes) {
   if (soft_status status = checkProcess("soft_host_register")) return status;
   if (soft_status status = checkUnsafe("soft_host_register")) return status;
-  if (ptr == nullptr || bytes == 0 || deviceOfAddress(ptr) != nullptr) {
+  uintptr_t end = 0;
+  if (ptr == nullptr || bytes == 0 || deviceOfAddress(ptr) != nullptr ||
+      __builtin_add_overflow(reinterpret_cast<uintptr_t>(ptr), bytes, &end)) {
     return fail(SOFT_INVALID_VALUE,
                 "soft_host_register: %zu bytes at %p are no host memory", bytes,
                 ptr);

@@ -262,5 +262,13 @@ TEST_F(MemoryTest, PointersAreRecognised) {
   EXPECT_EQ(info.kind, SOFT_MEMORY_UNKNOWN);
 }
 
+TEST_F(MemoryTest, RegisteredMemoryEndsWithinTheAddressSpace) {
+  char byte = 0;
+  EXPECT_SOFT(SOFT_INVALID_VALUE, soft_host_register(&byte, SIZE_MAX));
+  soft_pointer_info info{};
+  ASSERT_OK(soft_pointer_get_info(&byte + 1, &info));
+  EXPECT_EQ(info.kind, SOFT_MEMORY_UNKNOWN);
+}
+
 }  // namespace
 }  // namespace dipu::softdevice
