@@ -16,21 +16,29 @@ constexpr int64_t kQueryLimitMs = 1000;
 // How often a thread that has nothing to choose looks again.
 constexpr int64_t kLookAgainMs = 1;
 
+struct Runnable {
+  soft_stream* stream;
+  uint64_t position;  // of the task
+};
+
 // Streams whose next task can run, in the order of their ids.
-std::vector<soft_stream*> runnableStreams() {
-  std::vector<soft_stream*> result;
+std::vector<Runnable> runnableStreams() {
+  std::vector<Runnable> result;
   for (int32_t index = 0; index < kMaxDevices; ++index) {
     const Device* device = existingDevice(index);
     if (device == nullptr) continue;
     device->visitStreams([&](soft_stream* stream) {
+      // Before the look: a task that began before there was a schedule may end
+      // at any time, and what is behind it may not exist.
+      const uint64_t position = stream->completed() + 1;
       if (stream != soft_stream::current() && isRunnable(*stream)) {
-        result.push_back(stream);
+        result.push_back({stream, position});
       }
     });
   }
   std::sort(result.begin(), result.end(),
-            [](const soft_stream* left, const soft_stream* right) {
-              return left->id() < right->id();
+            [](const Runnable& left, const Runnable& right) {
+              return left.stream->id() < right.stream->id();
             });
   return result;
 }
@@ -88,14 +96,14 @@ void Schedule::awaitTurn(soft_stream* stream) {
 }
 
 Schedule::Choice Schedule::choose() {
-  const std::vector<soft_stream*> streams = runnableStreams();
+  const std::vector<Runnable> streams = runnableStreams();
   if (streams.empty()) return {};
   std::lock_guard<std::mutex> lock(mutex_);
-  soft_stream* const stream = streams[random() % streams.size()];
+  const Runnable& chosen = streams[random() % streams.size()];
   ++steps_;
-  granted_ = stream;
+  granted_ = chosen.stream;
   changed_.notify_all();
-  return {stream, stream->completed() + 1};
+  return {chosen.stream, chosen.position};
 }
 
 bool Schedule::runOne(int64_t limit_ms) {
