@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "softdevice/soft_graph.h"
 #include "vendors/droplet/tang/status.h"
 
 namespace dipu::tang {
@@ -48,10 +49,18 @@ std::vector<Block> takeBlocks(int device) {
   return taken;
 }
 
+// Asking harms nobody's capture: what is asked about is the runtime's own.
+bool isReached(soft_event* event) {
+  soft_capture_mode mode = SOFT_CAPTURE_RELAXED;
+  soft_thread_exchange_capture_mode(&mode);
+  const bool reached = soft_event_query(event) == SOFT_OK;
+  soft_thread_exchange_capture_mode(&mode);
+  return reached;
+}
+
 // Whether work of the stream may use the block without waiting.
 bool isFree(const Block& block, uint64_t stream_id) {
-  return block.stream_id == stream_id ||
-         soft_event_query(block.freed) == SOFT_OK;
+  return block.stream_id == stream_id || isReached(block.freed);
 }
 
 // A block for the stream, not much larger than needed; NULL if there is none.

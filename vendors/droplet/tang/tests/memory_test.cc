@@ -76,6 +76,22 @@ TEST_F(MemoryTest, FreedMemoryServesItsStreamAtOnce) {
   EXPECT_EQ(tangFree(elsewhere), tangSuccess);
 }
 
+TEST_F(MemoryTest, KeptMemoryIsFoundDuringCaptures) {
+  void* first = nullptr;
+  ASSERT_TANG(tangSuccess, tangMallocAsync(&first, kMiB, stream_));
+  ASSERT_TANG(tangSuccess, tangFreeAsync(first, stream_));
+  ASSERT_TANG(tangSuccess, tangStreamSynchronize(stream_));
+  ASSERT_TANG(tangSuccess,
+              tangStreamBeginCapture(stream_, tangStreamCaptureModeGlobal));
+  void* taken = nullptr;
+  ASSERT_TANG(tangSuccess, tangMallocAsync(&taken, kMiB, other_));
+  EXPECT_EQ(taken, first);
+  tangGraph_t graph = nullptr;
+  ASSERT_TANG(tangSuccess, tangStreamEndCapture(stream_, &graph));
+  EXPECT_EQ(tangGraphDestroy(graph), tangSuccess);
+  EXPECT_EQ(tangFree(taken), tangSuccess);
+}
+
 TEST_F(MemoryTest, KeptMemoryGoesBackWhenItIsNeeded) {
   void* ptr = nullptr;
   size_t free_before = 0;
