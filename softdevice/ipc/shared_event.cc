@@ -100,13 +100,9 @@ SharedEvent::~SharedEvent() {
 }
 
 uint64_t SharedEvent::last() const {
+  const uint64_t number = page_->published.load(std::memory_order_acquire);
   const uint64_t taken = page_->taken.load(std::memory_order_acquire);
-  uint64_t number = taken;
-  // Numbers whose places have been taken again were reached before.
-  while (number != 0 &&
-         placeOf(number).failed.load(std::memory_order_acquire) == number) {
-    --number;
-  }
+  // A record whose place has been taken again was reached before.
   return number + kPlaces > taken ? number : 0;
 }
 
@@ -134,14 +130,16 @@ uint64_t SharedEvent::takeNumber(uint64_t* out_busy) {
 soft_status SharedEvent::begin(const char* function, uint64_t* out_number) {
   uint64_t busy = 0;
   while ((*out_number = takeNumber(&busy)) == 0) {
+    if (soft_stream::current() != nullptr) {
+      return fail(SOFT_NOT_PERMITTED,
+                  "%s: a task recorded an event whose %d places are taken by "
+                  "records that have not been reached; it must not wait for "
+                  "them",
+                  function, static_cast<int>(kPlaces));
+    }
     const Position known = positionOf(busy);
     if (known.stream == nullptr) {
       await(function, busy);
-    } else if (known.stream == soft_stream::current()) {
-      return fail(SOFT_NOT_PERMITTED,
-                  "%s: a task recorded an event %d times on its own stream, "
-                  "which reaches none of them before the task ends",
-                  function, static_cast<int>(kPlaces));
     } else {
       known.stream->waitFor(known.position, 0);
     }
@@ -149,9 +147,16 @@ soft_status SharedEvent::begin(const char* function, uint64_t* out_number) {
   return SOFT_OK;
 }
 
-void SharedEvent::abandon(uint64_t number) {
-  placeOf(number).failed.store(number, std::memory_order_release);
-  reach(number);  // frees its place
+void SharedEvent::publish(const Position& record) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    positions_[record.number % kPlaces] = record;
+  }
+  uint64_t last = page_->published.load(std::memory_order_relaxed);
+  while (last < record.number &&
+         !page_->published.compare_exchange_weak(last, record.number,
+                                                 std::memory_order_release)) {
+  }
 }
 
 soft_status SharedEvent::record(const char* function, soft_stream* stream) {
@@ -168,13 +173,12 @@ soft_status SharedEvent::record(const char* function, soft_stream* stream) {
         new (payload) RecordTask{shared_from_this(), number};
       },
       &position);
-  if (status != SOFT_OK) {
-    abandon(number);
-    return status;
+  if (status == SOFT_OK) {
+    publish({number, stream, position});
+  } else {
+    reach(number);  // frees its place
   }
-  std::lock_guard<std::mutex> lock(mutex_);
-  positions_[number % kPlaces] = Position{number, stream, position};
-  return SOFT_OK;
+  return status;
 }
 
 void SharedEvent::reach(uint64_t number) {

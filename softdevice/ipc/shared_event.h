@@ -19,9 +19,11 @@ namespace dipu::softdevice {
 // Note [Shared events]
 // Records of one event are numbered from 1, across processes. Each takes the
 // place `number % kPlaces` of a page that all of them map, and its recording
-// stream writes the number there when it is reached. "The last record" thus is
-// a number, and waiting for it is waiting for its place. A place is taken again
-// only after its former record has been reached.
+// stream writes the number there when it is reached. A record is published once
+// its task is in the ring, so nobody waits for one that is not on its way: "the
+// last record" is the highest number published, and waiting for it is waiting
+// for its place. A place is taken again only after its former record has been
+// reached.
 //
 // A place also names the process that recorded, so that those who wait learn of
 // its end: nobody else could reach the record then.
@@ -41,8 +43,8 @@ class SharedEvent : public std::enable_shared_from_this<SharedEvent> {
   // Whether this process created it.
   bool isOwn() const { return own_; }
 
-  // Enqueues; blocks while kPlaces records are pending, which is
-  // SOFT_NOT_PERMITTED for a task on whose own stream one of them is.
+  // Enqueues; blocks while kPlaces records are pending, which for a task is
+  // SOFT_NOT_PERMITTED.
   soft_status record(const char* function, soft_stream* stream);
   // About the last record: SOFT_OK, SOFT_NOT_READY, or SOFT_LAUNCH_FAILURE
   // when its process has ended.
@@ -62,16 +64,16 @@ class SharedEvent : public std::enable_shared_from_this<SharedEvent> {
 
   struct Place {
     std::atomic<uint64_t> reached;  // number of the last record reached here
-    std::atomic<uint64_t> failed;   // of the last that was not enqueued
     std::atomic<int32_t> pid;
     std::atomic<uint32_t> pid_namespace;
     std::atomic<uint64_t> start_time;
   };
   // What the processes share.
   struct Page {
-    pthread_mutex_t mutex;           // held to take a number; robust
-    std::atomic<uint64_t> taken;     // the last number taken, 0: none
-    std::atomic<uint32_t> progress;  // futex: changes when one is reached
+    pthread_mutex_t mutex;            // held to take a number; robust
+    std::atomic<uint64_t> taken;      // the last number taken, 0: none
+    std::atomic<uint64_t> published;  // the last record enqueued, 0: none
+    std::atomic<uint32_t> progress;   // futex: changes when one is reached
     std::atomic<uint32_t> sleepers;
     Place places[kPlaces];
   };
@@ -86,15 +88,15 @@ class SharedEvent : public std::enable_shared_from_this<SharedEvent> {
       : file_(std::move(file)), page_(map(*file_)), own_(own) {}
   static Page* map(const SharedFile& file);
   static bool initialize(Page* page);
-  // The last record that was enqueued; 0: none, or all have been reached.
+  // The last record; 0: none, or it has been reached.
   uint64_t last() const;
   Place& placeOf(uint64_t number) const {
     return page_->places[number % kPlaces];
   }
   // Takes a number for a record.
   soft_status begin(const char* function, uint64_t* out_number);
-  // Nothing will reach the record: the one before is the last again.
-  void abandon(uint64_t number);
+  // Makes the record, which this process has enqueued, known to all.
+  void publish(const Position& record);
   // 0: the place of the next number, *out_busy, is not free.
   uint64_t takeNumber(uint64_t* out_busy);
   bool sleepUntilProgress(uint64_t number);

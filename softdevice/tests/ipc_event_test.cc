@@ -266,6 +266,25 @@ TEST_F(IpcEventTest, AFailedRecordLeavesTheOneBefore) {
   EXPECT_OK(soft_event_destroy(event));
 }
 
+// A record that is not in its stream yet is not the last one: the stream would
+// wait for what stands behind the wait.
+TEST_F(IpcEventTest, WaitsDuringRecordsOfTheSameStream) {
+  soft_event* event = makeEvent(0);
+  soft_stream* stream = makeStream(0);
+  constexpr int kRounds = 20000;
+  std::thread recorder([&] {
+    for (int i = 0; i < kRounds; ++i) {
+      EXPECT_OK(soft_event_record(event, stream));
+    }
+  });
+  for (int i = 0; i < kRounds; ++i) {
+    EXPECT_OK(soft_stream_wait_event(stream, event));
+  }
+  recorder.join();
+  EXPECT_OK(soft_stream_synchronize(stream));
+  EXPECT_OK(soft_event_destroy(event));
+}
+
 TEST_F(IpcEventTest, ACaptureIsSpoilt) {
   soft_event* event = makeEvent(0);
   for (const bool records : {true, false}) {
