@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,6 +56,11 @@ bool hasLabel(const std::string& path, uint64_t id) {
 std::shared_ptr<SharedFile> SharedFile::create(std::size_t bytes) {
   uint64_t id = 0;
   if (getrandom(&id, sizeof(id), 0) != sizeof(id)) return nullptr;
+  // Growing a file beyond this limit ends the process by a signal.
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur) {
+    return nullptr;
+  }
   const int fd =
       memfd_create(labelOf(id).c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return nullptr;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <atomic>
 #include <numeric>
@@ -251,6 +253,18 @@ TEST_F(IpcMemoryTest, ExportingAgainGivesTheSameHandle) {
       << "freed pages come back as zeros";
   const auto third = exportMemory(next);
   EXPECT_NE(std::memcmp(&first, &third, sizeof(first)), 0);
+}
+
+TEST_F(IpcMemoryTest, ALimitOnFilesIsAnError) {
+  char* memory = makeArray<char>(0, std::size_t{8} << 20);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{4096, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  soft_ipc_handle handle{};
+  EXPECT_SOFT(SOFT_OUT_OF_MEMORY, soft_ipc_export_memory(memory, &handle));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_OK(soft_ipc_export_memory(memory, &handle));
 }
 
 TEST_F(IpcMemoryTest, BadHandlesAreErrors) {
