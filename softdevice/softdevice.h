@@ -122,7 +122,7 @@ typedef struct soft_pointer_info {
 
 /* Allocates `bytes` of device memory aligned to 512. Zero bytes give NULL. */
 SOFT_API soft_status soft_malloc(int32_t device, size_t bytes, void** out_ptr);
-/* Frees device memory after waiting for the device. NULL is accepted; an
+/* Frees device memory after waiting for all devices. NULL is accepted; an
  * address that soft_malloc did not return is SOFT_INVALID_VALUE. Blocks. */
 SOFT_API soft_status soft_free(void* ptr);
 /* Free is min(capacity left, memory the machine has available). */
@@ -198,7 +198,8 @@ typedef void (*soft_task)(void* payload);
 
 /* Enqueues task(payload) after copying `bytes` of payload. Up to
  * SOFT_INLINE_PAYLOAD bytes lie in the stream's ring; larger ones are copied
- * to the heap. Blocks only while the ring is full. */
+ * to the heap. Blocks only while the ring is full; a task that finds it full
+ * gets SOFT_NOT_PERMITTED. */
 #define SOFT_INLINE_PAYLOAD 224
 SOFT_API soft_status soft_launch(soft_stream* stream, soft_task task,
                                  const void* payload, size_t bytes);

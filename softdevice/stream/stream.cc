@@ -90,17 +90,15 @@ soft_status soft_stream::start() {
 
 soft_status soft_stream::close() {
   producers_.lock();
-  soft_status status = SOFT_OK;
-  if (next_ - known_completed_ >= kSlots) status = waitForRoom();
-  if (status == SOFT_OK && closed()) {
-    status = fail(SOFT_INVALID_HANDLE, "stream %lu is already destroyed", id_);
-  }
-  if (status == SOFT_OK) {
+  const bool first = !closed();
+  if (first) {
     closed_.store(true, std::memory_order_relaxed);
     publish("stop", dipu::softdevice::stopTask, nullptr);
   }
   producers_.unlock();
-  if (status != SOFT_OK) return status;
+  if (!first) {
+    return fail(SOFT_INVALID_HANDLE, "stream %lu is already destroyed", id_);
+  }
   heavyBarrier();
   if (sleeping_.load(std::memory_order_seq_cst)) wakeWorker();
   return SOFT_OK;
@@ -109,13 +107,16 @@ soft_status soft_stream::close() {
 soft_status soft_stream::waitForRoom() {
   for (;;) {
     known_completed_ = completed_.load(std::memory_order_acquire);
-    if (next_ - known_completed_ < kSlots) return SOFT_OK;
-    if (current() == this) {
+    if (next_ - known_completed_ < kRoom) return SOFT_OK;
+    if (current() != nullptr) {
       return fail(SOFT_NOT_PERMITTED,
-                  "a task enqueued work on its own stream, whose ring is full");
+                  "a task of stream %lu enqueued work on stream %lu, whose %lu "
+                  "places are taken; it must not wait, since that stream may "
+                  "wait for it",
+                  current()->id(), id_, kRoom);
     }
     // Wait for more than one slot, or producer and worker would take turns.
-    const uint64_t target = next_ - kSlots + kSlots / 4;
+    const uint64_t target = next_ - kRoom + kRoom / 4;
     producers_.unlock();
     waitFor(target, config().spin_us);
     producers_.lock();

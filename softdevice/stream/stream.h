@@ -56,7 +56,8 @@ struct soft_stream {
 
   // Allocates the ring and starts the worker.
   soft_status start();
-  // Refuses further work and ends the worker after the work it has.
+  // Refuses further work and ends the worker after the work it has. Does not
+  // block.
   soft_status close();
 
   // Puts a task into the ring, whoever watches: see enqueue.h.
@@ -126,6 +127,9 @@ struct soft_stream {
  private:
   using Slot = dipu::softdevice::Slot;
   static constexpr uint64_t kSlots = 1024;
+  // Tasks that may be pending: one slot is kept for the stream's end, so that
+  // close() never waits.
+  static constexpr uint64_t kRoom = kSlots - 1;
   // Bits of modes_.
   static constexpr uint32_t kOrdered = 1;
   static constexpr uint32_t kObserved = 2;
@@ -197,7 +201,7 @@ soft_status soft_stream::push(const char* name, soft_task task,
     fill(heap);
   }
   producers_.lock();
-  if (next_ - known_completed_ >= kSlots) {
+  if (next_ - known_completed_ >= kRoom) {
     if (soft_status status = waitForRoom()) {
       producers_.unlock();
       std::free(heap);

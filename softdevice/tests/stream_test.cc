@@ -131,6 +131,47 @@ TEST_F(StreamTest, DestroyLetsTheWorkFinishWithoutWaiting) {
   EXPECT_TRUE(ran);
 }
 
+TEST_F(StreamTest, DestroyDoesNotWaitForAFullRing) {
+  soft_stream* stream = makeStream(0);
+  Latch latch;
+  latch.hold(stream);
+  latch.waitUntilEntered();
+  static std::atomic<int> ran;
+  ran = 0;
+  // The held task and these are as many as may be pending.
+  constexpr int kTasks = 1022;
+  for (int i = 0; i < kTasks; ++i) ASSERT_OK(launch(stream, [] { ++ran; }));
+  ASSERT_OK(soft_stream_destroy(stream));
+  EXPECT_EQ(ran, 0) << "the gate is opened only now";
+  latch.open();
+  ASSERT_OK(soft_device_synchronize(0));
+  EXPECT_EQ(ran, kTasks);
+}
+
+// The other stream may wait for the task.
+TEST_F(StreamTest, ATaskMayNotWaitForRoomOfAnotherStream) {
+  static soft_stream* full;
+  static int accepted;
+  static soft_status last;
+  full = makeStream(0);
+  accepted = 0;
+  soft_stream* stream = makeStream(0);
+  soft_event* done = nullptr;
+  ASSERT_OK(soft_event_create(0, SOFT_EVENT_DISABLE_TIMING, &done));
+  Latch latch;
+  latch.hold(stream);
+  ASSERT_OK(launch(stream, [] {
+    while ((last = launch(full, [] {})) == SOFT_OK) ++accepted;
+  }));
+  ASSERT_OK(soft_event_record(done, stream));
+  ASSERT_OK(soft_stream_wait_event(full, done));
+  latch.open();
+  ASSERT_OK(soft_stream_synchronize(full));
+  EXPECT_EQ(last, SOFT_NOT_PERMITTED);
+  EXPECT_EQ(accepted, 1022);
+  ASSERT_OK(soft_event_destroy(done));
+}
+
 TEST_F(StreamTest, HandlesAreChecked) {
   soft_stream* first = nullptr;
   ASSERT_OK(soft_stream_get_default(1, &first));
