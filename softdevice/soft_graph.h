@@ -20,7 +20,8 @@
  * Events. One recorded in a capture marks a place of the graph, no work, until
  * it is recorded outside of a capture again. One that has timing gets a new
  * time stamp in each replay: soft_event_elapsed then tells the last one's, and
- * SOFT_NOT_READY before the first.
+ * SOFT_NOT_READY before the first. Ask when no replay is pending, which would
+ * leave one event with the time of this replay and one with that of the last.
  *
  * What cannot be captured is an error that names the call, and it invalidates
  * the capture (SOFT_CAPTURE_UNSUPPORTED unless noted otherwise):

@@ -59,6 +59,17 @@ bool reachedByNow(const EventRecord& record) {
   return record.reached();
 }
 
+// Gives the record a time and its place in the stream.
+soft_status enqueueStamp(soft_stream* stream, EventRecord* record) {
+  return withHostMemory("soft_event_record", [&] {
+    record->time = std::make_shared<TimeStamp>();
+    return enqueue(
+        stream, {TaskKind::kTimeStamp, "event", stampTask, sizeof(StampOwner)},
+        [&](void* payload) { new (payload) StampOwner(record->time); },
+        &record->position);
+  });
+}
+
 // Checks that the host may ask or wait for what the event stands for.
 soft_status checkMayAwait(const char* function, const EventRecord& record) {
   if (soft_status status = checkNotCaptured(function, record)) return status;
@@ -141,12 +152,7 @@ soft_status soft_event_record(soft_event* event, soft_stream* stream) {
   record.stream = stream;
   record.position = stream->tail();
   if (event->hasTiming()) {
-    record.time = std::make_shared<TimeStamp>();
-    soft_status status = enqueue(
-        stream, {TaskKind::kTimeStamp, "event", stampTask, sizeof(StampOwner)},
-        [&](void* payload) { new (payload) StampOwner(record.time); },
-        &record.position);
-    if (status != SOFT_OK) return status;
+    if (soft_status status = enqueueStamp(stream, &record)) return status;
   }
   traceDone({SOFT_TRACE_EVENT_RECORD, event->device(), stream->id(), 0,
              record.position});

@@ -157,7 +157,7 @@ void* soft_translate(soft_stream* stream, const void* ptr, size_t bytes) {
 void soft_task_fail(soft_status status, const char* message) {
   soft_stream* stream = soft_stream::current();
   if (stream == nullptr) return;
-  std::string text = message;
+  std::string text = message == nullptr ? "no reason given" : message;
   if (const char* name = stream->runningName()) {
     text = std::string(name) + ": " + text;
   }

@@ -54,6 +54,13 @@ TEST_F(ErrorTest, AFailureNamesItsTask) {
   EXPECT_EQ(stickyText(stream, SOFT_LAUNCH_FAILURE), "scale<float>: too big");
 }
 
+TEST_F(ErrorTest, AFailureWithoutAMessage) {
+  soft_stream* stream = makeStream(0);
+  auto failing = [](void*) { soft_task_fail(SOFT_LAUNCH_FAILURE, nullptr); };
+  ASSERT_OK(soft_launch_named(stream, "silent", failing, nullptr, 0));
+  EXPECT_EQ(stickyText(stream, SOFT_LAUNCH_FAILURE), "silent: no reason given");
+}
+
 TEST_F(ErrorTest, MemoryOfAPeerNeedsAccess) {
   soft_stream* stream = makeStream(0);
   auto* data = makeArray<int>(1, 16);
