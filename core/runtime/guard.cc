@@ -4,6 +4,7 @@
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
+#include <algorithm>
 #include <array>
 
 #include "core/abi/base.h"
@@ -11,6 +12,7 @@
 #include "core/runtime/error.h"
 #include "core/runtime/event.h"
 #include "core/runtime/stream.h"
+#include "core/runtime/vendor.h"
 
 namespace dipu::runtime {
 namespace {
@@ -78,8 +80,13 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     runtime::synchronizeDevice(resolveDevice(device));
   }
 
+  // Autograd asks in a constructor that must not throw, also for a tensor that
+  // a forked child inherited or that has outlived the use of devices. What is
+  // then enqueued on the stream fails with the reason.
   c10::Stream getStream(c10::Device device) const override {
-    return currentStream(device.index());
+    if (tryInitialize()) return currentStream(device.index());
+    const auto index = std::max(device.index(), c10::DeviceIndex{0});
+    return c10::Stream(c10::Stream::DEFAULT, {kDeviceType, index});
   }
 
   c10::Stream getDefaultStream(c10::Device device) const override {

@@ -2,10 +2,13 @@
 #include "core/runtime/vendor.h"
 
 #include <c10/util/Exception.h>
+#include <c10/util/Logging.h>
 #include <c10/util/StringUtil.h>
 #include <pthread.h>
 
 #include <algorithm>
+#include <future>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -100,6 +103,32 @@ void install(loader::Library library) {
   s.phase.store(Phase::kLoaded);
 }
 
+// Waits for the devices in use, for `limit` at most. The vendor can only be
+// asked to wait for ever, so a thread does that which is left behind if need
+// be.
+bool awaitDevices(std::chrono::milliseconds limit) noexcept {
+  try {
+    auto done = std::make_shared<std::promise<void>>();
+    std::thread([done] {
+      for (c10::DeviceIndex i = 0; i < detail::countedDevices(); ++i) {
+        if (hasContext(i)) {
+          attempt("the last wait", vendor().device->synchronize, i);
+        }
+      }
+      done->set_value();
+    }).detach();
+    if (done->get_future().wait_for(limit) == std::future_status::ready) {
+      return true;
+    }
+    LOG(WARNING) << deviceLabel(DIPU_HOST) << ": the process ends with work "
+                 << "in flight, which was not done after " << limit.count()
+                 << " ms";
+  } catch (...) {
+    // No thread could be started; then nobody waits.
+  }
+  return false;
+}
+
 }  // namespace
 
 namespace detail {
@@ -158,19 +187,17 @@ void ensureInitialized() {
   if (!tryInitialize()) TORCH_CHECK(false, initializationError());
 }
 
-void shutdown() noexcept {
+void shutdown(std::chrono::milliseconds limit) noexcept {
   State& s = state();
   if (!isInitialized()) return;
   const dipu_vendor& v = vendor();
-  for (c10::DeviceIndex i = 0; i < detail::countedDevices(); ++i) {
-    if (hasContext(i)) attempt("the last wait", v.device->synchronize, i);
-  }
+  const bool idle = awaitDevices(limit);
   const std::lock_guard<std::mutex> lock(s.mutex);
   s.failure = kEnded;
   s.phase.store(Phase::kFailed);
   detail::g_tables.store(nullptr);
   detail::t_state = {-1, nullptr};
-  if (DIPU_HAS(&v, shutdown)) v.shutdown();
+  if (idle && DIPU_HAS(&v, shutdown)) v.shutdown();
 }
 
 std::string initializationError() {

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <string>
 
 #include "core/abi/vendor_api.h"
@@ -53,7 +54,11 @@ void ensureInitialized();
 // then calls the vendor's `shutdown`. Later calls throw, and memory, events and
 // streams that are still held are left to the operating system. Call it once no
 // other thread uses a device. Never throws.
-void shutdown() noexcept;
+//
+// Work that is not done after `limit`, such as that of a hung device, is given
+// up with a warning; the vendor's `shutdown` is then left out.
+void shutdown(
+    std::chrono::milliseconds limit = std::chrono::seconds(10)) noexcept;
 
 // Why there are no devices; "" as long as nothing has failed.
 std::string initializationError();

@@ -6,6 +6,8 @@
 #include <torch/csrc/Generator.h>
 #include <torch/csrc/utils/device_lazy_init.h>
 
+#include <chrono>
+#include <cstdint>
 #include <string>
 
 #include "core/random/generator.h"
@@ -15,6 +17,7 @@
 #include "diopi_adapter/fallback/counters.h"
 #include "diopi_adapter/load_vendor.h"
 #include "diopi_adapter/runtime/symbol_table.h"
+#include "python/csrc/finalization.h"
 #include "python/csrc/probe.h"
 
 namespace py = pybind11;
@@ -147,9 +150,11 @@ void bindVendor(py::module_& m) {
     py::gil_scoped_release no_gil;
     runtime::ensureInitialized();
   });
-  m.def("_shutdown", [] {
+  m.def("_shutdown", [](double limit_s) {
+    parkThreadsAtFinalization();
     py::gil_scoped_release no_gil;
-    runtime::shutdown();
+    runtime::shutdown(
+        std::chrono::milliseconds(static_cast<int64_t>(limit_s * 1000)));
   });
   m.def("_is_initialized", &runtime::isInitialized);
   m.def("_is_in_bad_fork", &runtime::inBadFork);

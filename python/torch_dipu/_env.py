@@ -19,7 +19,7 @@ class EnvVar:
 
     Attributes:
         name: Name in the environment.
-        type: "str", "path", "bool", or the allowed words joined by "|".
+        type: "str", "path", "bool", "seconds", or the allowed words joined by "|".
         default: What an unset variable means, as text.
         doc: One sentence for users.
     """
@@ -57,6 +57,21 @@ class EnvVar:
         if value not in allowed:
             raise ValueError(f"{self.name}={value!r}: use one of {', '.join(allowed)}")
         return value
+
+    def seconds(self) -> float:
+        """Value of a "seconds" variable.
+
+        Raises:
+            ValueError: The value is not a number from 0 to 1000000.
+        """
+        value = self.text()
+        try:
+            number = float(value)
+        except ValueError:
+            number = -1.0
+        if 0 <= number <= 1e6:
+            return number
+        raise ValueError(f"{self.name}={value!r}: use a number of seconds, such as 10")
 
 
 DEVICE = EnvVar(
@@ -105,6 +120,12 @@ DIOPI_REVISION = EnvVar(
     "",
     "Signature revision of an operator library that declares none.",
 )
+EXIT_WAIT_S = EnvVar(
+    "DIPU_EXIT_WAIT_S",
+    "seconds",
+    "10",
+    "How long the end of the process waits for work that is still enqueued.",
+)
 
 TABLE: tuple[EnvVar, ...] = (
     DEVICE,
@@ -114,6 +135,7 @@ TABLE: tuple[EnvVar, ...] = (
     COUNT_NATIVE,
     FALLBACK,
     DIOPI_REVISION,
+    EXIT_WAIT_S,
 )
 
 

@@ -64,7 +64,8 @@ def load(strict: bool = True) -> None:
             otherwise the device is merely unavailable.
     """
     _name_device()
-    atexit.register(_C._shutdown)  # waits for the work that is still enqueued
+    # Waits for the work that is still enqueued.
+    atexit.register(_C._shutdown, _env.EXIT_WAIT_S.seconds())
     _C._set_fallback_mode(_env.FALLBACK.choice())
     _C._set_native_counting(_env.COUNT_NATIVE.flag())
     try:

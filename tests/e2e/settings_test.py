@@ -85,3 +85,10 @@ def test_a_wrong_value_is_named():
     done = run("import torch_dipu", DIPU_FALLBACK="loud")
     assert done.returncode != 0
     assert "DIPU_FALLBACK='loud': use one of" in done.stderr
+
+
+@pytest.mark.parametrize("value", ["soon", "-1", "nan"])
+def test_wrong_seconds_are_named(value):
+    done = run("import torch_dipu", DIPU_EXIT_WAIT_S=value)
+    assert done.returncode != 0
+    assert f"DIPU_EXIT_WAIT_S={value!r}: use a number of seconds" in done.stderr

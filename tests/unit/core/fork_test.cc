@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A forked child: whatever it inherited must fail clearly and never hang.
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,6 +65,18 @@ TEST(ForkTest, ChildOfAUsedDeviceIsTold) {
             0);
   EXPECT_FALSE(runtime::inBadFork()) << "the parent goes on";
   EXPECT_NO_THROW(runtime::synchronizeDevice(0));
+}
+
+// A constructor of autograd's that must not throw asks for the stream.
+TEST(ForkTest, ChildMayAskForTheStreamOfAnInheritedTensor) {
+  runtime::setDevice(0);
+  const c10::impl::VirtualGuardImpl guard(runtime::kDeviceType);
+  EXPECT_EQ(inChild([&] {
+              const c10::Device device(runtime::kDeviceType, 1);
+              return guard.getStream(device) ==
+                     c10::Stream(c10::Stream::DEFAULT, device);
+            }),
+            0);
 }
 
 // The child inherits the allocator's lock in whatever state it was.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The end of a process that still holds memory, events and streams.
+#include <chrono>
+
 #include "core/allocator/device_allocator.h"
 #include "core/allocator/host_allocator.h"
 #include "core/runtime/event.h"
@@ -15,7 +17,7 @@ using testing::messageOf;
 
 TEST(ShutdownTest, WaitsOnceAndLeavesTheRest) {
   runtime::adoptVendor(testing::fakeVendor(), "fake");
-  runtime::shutdown();
+  runtime::shutdown(std::chrono::minutes(1));
   EXPECT_EQ(runtime::deviceCount(), 2) << "nothing to shut down yet";
 
   c10::DataPtr data = allocator::allocate(1000, 0);
@@ -26,12 +28,12 @@ TEST(ShutdownTest, WaitsOnceAndLeavesTheRest) {
   runtime::memsetAsync(&last, 0, 1, 1, runtime::currentStreamHandle(0));
 
   const testing::Calls before = testing::calls();
-  runtime::shutdown();
+  runtime::shutdown(std::chrono::minutes(1));
   EXPECT_EQ(last, 1) << "enqueued work is finished";
   EXPECT_EQ(testing::calls().synchronize_device, before.synchronize_device + 1)
       << "device 1 has not been used";
   EXPECT_EQ(testing::calls().shutdown, 1);
-  runtime::shutdown();
+  runtime::shutdown(std::chrono::minutes(1));
   EXPECT_EQ(testing::calls().shutdown, 1);
 
   data.clear();
