@@ -1,58 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices and processes; what core Python reads of the device module."""
+"""What core Python reads of the device module."""
 
 from __future__ import annotations
 
-import multiprocessing
-import subprocess
-import sys
-from multiprocessing.connection import Connection
-
 import torch
-import torch_dipu  # noqa: F401  (a spawned child imports this file alone)
-
-
-def _use_device(device: str, result: Connection) -> None:
-    try:
-        result.send(torch.ones(3, device=device).sum().item())
-    except RuntimeError as error:
-        result.send(str(error))
-    result.close()
-
-
-def _run(method: str, device: str) -> object:
-    context = multiprocessing.get_context(method)
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_use_device, args=(device, sender))
-    process.start()
-    sender.close()
-    result = receiver.recv()
-    process.join()
-    assert process.exitcode == 0
-    return result
-
-
-def test_forked_child_is_told_to_spawn(device: str) -> None:
-    torch.ones(1, device=device)
-    text = _run("fork", device)
-    assert isinstance(text, str)
-    assert "fork" in text
-    assert torch.ones(3, device=device).sum().item() == 3
-
-
-def test_child_forked_before_first_use_uses_the_device(device: str) -> None:
-    code = f"""
-import os, torch, torch_dipu
-pid = os.fork()
-if pid == 0:
-    os._exit(0 if torch.ones(2, device={device!r}).sum().item() == 2 else 1)
-os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
-
-
-def test_spawned_child_uses_the_device(device: str) -> None:
-    assert _run("spawn", device) == 3.0
 
 
 def test_accelerator_is_the_device(device: str) -> None:
