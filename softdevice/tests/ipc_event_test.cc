@@ -115,7 +115,7 @@ TEST_F(IpcEventTest, StreamWaitsForTheOtherProcess) {
   soft_event* event = open(child);
   order(child, Order::kRecordBehindWork);
   soft_stream* stream = makeStream(0);
-  static bool ran;
+  static std::atomic<bool> ran;
   ran = false;
   ASSERT_OK(soft_stream_wait_event(stream, event));
   ASSERT_OK(launch(stream, [] { ran = true; }));
