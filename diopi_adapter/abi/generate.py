@@ -16,6 +16,10 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 RUNTIME_HEADER = "diopirt.h"
+# Declares what DIOPI itself lacks. Its names have a prefix of their own, so that
+# no later function of DIOPI can mean something else.
+EXTENSION_HEADER = "functions_dipu.h"
+EXTENSION_PREFIX = "diopiExt"
 # Header file -> what it holds, in the order in which they are written.
 HEADERS = {
     RUNTIME_HEADER: "Functions that the host offers to operator libraries.",
@@ -24,6 +28,7 @@ HEADERS = {
     "functions_mmcv.h": "Operators of mmcv.",
     "functions_lmdeploy.h": "Operators of lmdeploy.",
     "functions_sparse.h": "Operators on sparse tensors.",
+    EXTENSION_HEADER: "DIPU's extension: operators of PyTorch that DIOPI lacks.",
 }
 SYMBOLS = "symbols.inc"
 
@@ -101,6 +106,11 @@ def _parse_row(row: Sequence[str]) -> Function:
         raise TableError(f"'{name}' is not the name of a DIOPI function")
     if header not in HEADERS:
         raise TableError(f"unknown header '{header}' of {name}")
+    if (header == EXTENSION_HEADER) != name.startswith(EXTENSION_PREFIX):
+        raise TableError(
+            f"{name} stands in {header}; functions of {EXTENSION_HEADER}, and no "
+            f"others, begin with {EXTENSION_PREFIX}"
+        )
     if weak not in ("", "weak"):
         raise TableError(f"weak of {name} is '{weak}' instead of 'weak' or nothing")
     if not revision.isdecimal() or int(revision) < 1:

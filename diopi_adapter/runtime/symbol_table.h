@@ -9,6 +9,7 @@
 #pragma once
 
 #include <diopi/functions.h>
+#include <diopi/functions_dipu.h>
 #include <diopi/functions_ext.h>
 #include <diopi/functions_lmdeploy.h>
 #include <diopi/functions_mmcv.h>

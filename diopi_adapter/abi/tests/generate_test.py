@@ -25,6 +25,8 @@ def _table(folder: pathlib.Path, text: str) -> pathlib.Path:
         (_GOOD.replace("functions.h", "other.h"), "unknown header 'other.h'"),
         (_GOOD.replace("\t1\t", "\tone\t"), "revision of diopiNeg is 'one'"),
         (_GOOD.replace("int64_t n", "int64_t"), "'int64_t' of diopiNeg lacks"),
+        (_GOOD.replace("diopiNeg", "diopiExtNeg"), "diopiExtNeg stands in functions.h"),
+        (_GOOD.replace("functions.h", "functions_dipu.h"), "begin with diopiExt"),
         (_GOOD + _GOOD, "diopiNeg stands in line 2 already"),
     ],
 )
@@ -47,6 +49,17 @@ def test_marks_weak_and_changed_functions(tmp_path: pathlib.Path) -> None:
     functions = generate.parse(_table(tmp_path, _HEADER + rows))
     assert "DIOPI_ATTR_WEAK" in generate.render_header("functions.h", functions)
     assert "DIOPI_SYMBOL_CHANGED(diopiNeg)" in generate.render_symbols(functions)
+
+
+def test_extensions_have_a_header_of_their_own(tmp_path: pathlib.Path) -> None:
+    row = _GOOD.replace("diopiNeg", "diopiExtNeg").replace(
+        "functions.h", "functions_dipu.h"
+    )
+    functions = generate.parse(_table(tmp_path, _HEADER + _GOOD + row))
+    text = generate.render_header("functions_dipu.h", functions)
+    assert "diopiExtNeg(int64_t n);" in text
+    assert "diopiNeg" not in text
+    assert "DIOPI_SYMBOL(diopiExtNeg)" in generate.render_symbols(functions)
 
 
 def test_output_is_deterministic(tmp_path: pathlib.Path) -> None:

@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <diopi/functions.h>
+#include <diopi/functions_dipu.h>
 #include <diopi/functions_ext.h>
 #include <diopi/functions_lmdeploy.h>
 #include <diopi/functions_mmcv.h>
