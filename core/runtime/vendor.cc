@@ -100,6 +100,7 @@ void install(loader::Library library) {
                 "); choose one with DIPU_DEVICE and start anew");
   }
   s.library.store(new loader::Library(std::move(library)));
+  s.failure.clear();
   s.phase.store(Phase::kLoaded);
 }
 
@@ -165,11 +166,17 @@ void adoptVendor(const dipu_vendor* vendor, const std::string& origin) {
   }
 }
 
+void explainMissingVendor(std::string reason) {
+  State& s = state();
+  const std::lock_guard<std::mutex> lock(s.mutex);
+  if (s.phase.load() == Phase::kEmpty) s.failure = std::move(reason);
+}
+
 bool isLoaded() noexcept { return state().library.load() != nullptr; }
 
 const loader::Library& vendorLibrary() {
   const loader::Library* library = state().library.load();
-  TORCH_CHECK(library != nullptr, kNoVendor);
+  TORCH_CHECK(library != nullptr, initializationError());
   return *library;
 }
 
@@ -205,7 +212,8 @@ std::string initializationError() {
   if (s.bad_fork.load()) return kBadFork;
   if (isStarting(s)) return kStarting;
   const std::lock_guard<std::mutex> lock(s.mutex);
-  return s.phase.load() == Phase::kEmpty ? kNoVendor : s.failure;
+  const bool unexplained = s.phase.load() == Phase::kEmpty && s.failure.empty();
+  return unexplained ? kNoVendor : s.failure;
 }
 
 std::string deviceLabel(int32_t device) {

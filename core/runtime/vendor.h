@@ -30,6 +30,10 @@ void loadVendor(const std::string& plugin_path);
 // Checks and throws as loadVendor does.
 void adoptVendor(const dipu_vendor* vendor, const std::string& origin);
 
+// Why no vendor is loaded, for the errors of those who use a device all the
+// same. Ignored once a vendor is loaded.
+void explainMissingVendor(std::string reason);
+
 // Whether a vendor is loaded. Does not initialise it.
 bool isLoaded() noexcept;
 

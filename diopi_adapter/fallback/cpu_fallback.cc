@@ -202,8 +202,10 @@ class FallbackCall {
     if (!host.defined() || !host.is_cpu()) return host;
     TORCH_CHECK_NOT_IMPLEMENTED(
         host.layout() == c10::Layout::Strided && !host.is_quantized(),
-        "operator ", schema_.operator_name(), " gives a tensor of layout ",
-        host.layout(), ", which dipu cannot hold. Call it on a CPU tensor.");
+        "operator ", schema_.operator_name(), " gives a ",
+        host.is_quantized() ? "quantized tensor" : "tensor of layout ",
+        host.is_quantized() ? "" : c10::str(host.layout()),
+        ", which dipu cannot hold. Call it on a CPU tensor.");
     if (at::Tensor same = images_.deviceOf(host); same.defined()) return same;
     if (at::Tensor view = images_.deviceViewOf(host); view.defined()) {
       return view;

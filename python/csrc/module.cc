@@ -144,6 +144,7 @@ void bindDevices(py::module_& m) {
 void bindVendor(py::module_& m) {
   m.def("_probe_vendor", &probe);
   m.def("_load_vendor", &loadVendor);
+  m.def("_explain_missing_vendor", &runtime::explainMissingVendor);
   m.def("_vendor_info", &vendorInfo);
   m.def("_unavailable_reason", &unavailableReason);
   m.def("_initialize", [] {

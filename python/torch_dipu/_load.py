@@ -48,6 +48,22 @@ def _load_vendor() -> None:
         warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
+def _apply_settings() -> None:
+    """Reads all settings before any of them has an effect.
+
+    Raises:
+        ValueError: A variable has a value that it must not have.
+    """
+    exit_wait = _env.EXIT_WAIT_S.seconds()
+    fallback = _env.FALLBACK.choice()
+    count_native = _env.COUNT_NATIVE.flag()
+    _env.MOCK_CUDA.flag()
+    _C._set_fallback_mode(fallback)
+    _C._set_native_counting(count_native)
+    # Waits for the work that is still enqueued.
+    atexit.register(_C._shutdown, exit_wait)
+
+
 def is_report() -> bool:
     """True while `python -m torch_dipu` imports the package.
 
@@ -64,14 +80,12 @@ def load(strict: bool = True) -> None:
             otherwise the device is merely unavailable.
     """
     _name_device()
-    # Waits for the work that is still enqueued.
-    atexit.register(_C._shutdown, _env.EXIT_WAIT_S.seconds())
-    _C._set_fallback_mode(_env.FALLBACK.choice())
-    _C._set_native_counting(_env.COUNT_NATIVE.flag())
     try:
+        _apply_settings()
         _load_vendor()
-    except _vendors.VendorError as e:
-        if strict:
+    except (ValueError, _vendors.VendorError) as e:
+        _C._explain_missing_vendor(str(e))  # later uses of the device say why
+        if strict or not isinstance(e, _vendors.VendorError):
             raise
         print(e, file=sys.stderr)
     if _env.MOCK_CUDA.flag() and torch.version.cuda is None:

@@ -51,6 +51,29 @@ def run(code: str, **env: str) -> subprocess.CompletedProcess:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DIPU_VENDOR_LIBRARY", "/no/such/library.so"),
+        ("DIPU_FALLBACK", "perhaps"),
+        ("DIPU_EXIT_WAIT_S", "-1"),
+        ("DIPU_MOCK_CUDA", "perhaps"),
+    ],
+)
+def test_uses_of_the_device_repeat_why_it_is_missing(name: str, value: str) -> None:
+    code = """
+import torch
+try:
+    import torch_dipu
+except Exception:
+    pass
+torch.ones(2, device="dipu")
+"""
+    done = run(code, **{name: value})
+    assert done.returncode == 1
+    assert value in done.stderr
+
+
 @pytest.mark.parametrize(("value", "same"), [("", True), ("0", True), ("1", False)])
 def test_autograd_threads(value, same):
     done = run(BACKWARD_THREAD, DIPU_AUTOGRAD_THREADS=value)

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <string>
 #include <utility>
 
 #include "core/plugin_kit/guard.h"
@@ -176,6 +177,17 @@ bool isBetweenDevices(int32_t dst_device, int32_t src_device) {
          dst_device != src_device;
 }
 
+std::string placeOf(int32_t device) {
+  return device == DIPU_HOST ? "the host" : "device " + std::to_string(device);
+}
+
+dipu_error* checkCopy(tangError_t status, int32_t dst_device,
+                      int32_t src_device, size_t bytes) {
+  if (status == tangSuccess) return nullptr;
+  return check(status, "copy of %zu bytes from %s to %s", bytes,
+               placeOf(src_device).c_str(), placeOf(dst_device).c_str());
+}
+
 dipu_error* copyAsync(void* dst, int32_t dst_device, const void* src,
                       int32_t src_device, size_t bytes, dipu_stream* stream) {
   const tangError_t status =
@@ -184,8 +196,7 @@ dipu_error* copyAsync(void* dst, int32_t dst_device, const void* src,
                                 sdkHandle(stream))
           : tangMemcpyAsync(dst, src, bytes, copyKind(dst_device, src_device),
                             sdkHandle(stream));
-  return check(status, "copy of %zu bytes from device %d to device %d", bytes,
-               src_device, dst_device);
+  return checkCopy(status, dst_device, src_device, bytes);
 }
 
 dipu_error* copy(void* dst, int32_t dst_device, const void* src,
@@ -204,9 +215,8 @@ dipu_error* copy(void* dst, int32_t dst_device, const void* src,
                                     reinterpret_cast<dipu_stream*>(stream))) {
     return error;
   }
-  return check(tangStreamSynchronize(stream),
-               "copy of %zu bytes from device %d to device %d", bytes,
-               src_device, dst_device);
+  return checkCopy(tangStreamSynchronize(stream), dst_device, src_device,
+                   bytes);
 }
 
 // tang has no rectangles between devices: those go row by row.
@@ -224,11 +234,10 @@ dipu_error* copy2dAsync(void* dst, size_t dst_pitch, int32_t dst_device,
     }
     return nullptr;
   }
-  return check(
+  return checkCopy(
       tangMemcpy2DAsync(dst, dst_pitch, src, src_pitch, row_bytes, rows,
                         copyKind(dst_device, src_device), sdkHandle(stream)),
-      "copy of %zu rows of %zu bytes from device %d to device %d", rows,
-      row_bytes, src_device, dst_device);
+      dst_device, src_device, rows * row_bytes);
 }
 
 dipu_error* setAsync(void* ptr, int32_t device, int32_t value, size_t bytes,

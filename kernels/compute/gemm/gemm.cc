@@ -99,7 +99,12 @@ Status matmul(const Queue& queue, const TensorView& out, const TensorView& a,
               const TensorView& b) {
   // A vector operand adds a dimension for the product; the result loses it.
   const int vectors = (a.ndim == 1) + (b.ndim == 1);
-  if (a.ndim < 1 || b.ndim < 1 || !sameType(out, a, b) ||
+  if (!sameType(out, a, b)) {
+    return fail(Status::kInvalid,
+                "matmul: operands and result must have one dtype; convert the "
+                "operands to that of the result first");
+  }
+  if (a.ndim < 1 || b.ndim < 1 ||
       out.ndim != std::max({a.ndim, b.ndim, 2}) - vectors) {
     return fail(Status::kInvalid,
                 "matmul: operands with %d and %d dimensions, out with %d",

@@ -42,6 +42,16 @@ TEST(NoVendorTest, AsksNobodyWhetherMemoryIsPinned) {
   EXPECT_FALSE(allocator::isPinned(&local));
 }
 
+TEST(NoVendorTest, CallsGiveTheReasonOnceItIsKnown) {
+  runtime::explainMissingVendor("DIPU_DEVICE=moon is not installed");
+  EXPECT_EQ(messageOf([] { runtime::currentDevice(); }),
+            "DIPU_DEVICE=moon is not installed");
+  EXPECT_EQ(messageOf([] { runtime::vendor(); }),
+            "DIPU_DEVICE=moon is not installed");
+  runtime::explainMissingVendor("");
+  EXPECT_EQ(runtime::initializationError(), kNoVendor);
+}
+
 TEST(NoVendorTest, LoadingReportsTheLoadersText) {
   const std::string text =
       messageOf([] { runtime::loadVendor("/no/such/libdipu_none.so"); });
