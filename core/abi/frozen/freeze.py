@@ -2,7 +2,7 @@
 """Keeps a copy of today's headers as those of a released version.
 
 The copy goes to core/abi/frozen/v<major>_<minor>. One that is there already is
-left alone: a released header does not change.
+left alone: a released header does not change, and pins.sha256 holds it to that.
 """
 
 import os
@@ -25,6 +25,8 @@ def freeze(abi: pathlib.Path) -> pathlib.Path:
     for path in sorted(abi.glob("*.h")):
         text = headers.in_folder(path.read_text(), folder)
         (target / path.name).write_text(text)
+    with (target.parent / "pins.sha256").open("a") as pins:
+        pins.write(headers.pins_of(target))
     return target
 
 

@@ -12,7 +12,7 @@ from core.abi.frozen import freeze, headers
 
 ABI = pathlib.Path("core/abi")
 FROZEN = ABI / "frozen"
-COPIES = sorted(path.parent for path in FROZEN.glob("v*/base.h"))
+COPIES = sorted(path for path in FROZEN.glob("v*") if path.is_dir())
 VERSION = headers.contract_version(ABI)
 
 HOW_TO_CHANGE = """
@@ -22,6 +22,11 @@ A released header is a promise to libraries that exist. To add to it:
   3. describe it in core/abi/CHANGELOG.md and pin it in core/abi/tests/layout.h;
   4. keep a copy: ./bazelw run //core/abi/frozen:freeze
 To correct words, change comments only."""
+
+NEVER_CHANGES = (
+    "A released header never changes: undo the edit, and freeze a new minor "
+    f"instead.{HOW_TO_CHANGE}"
+)
 
 
 @pytest.mark.parametrize("name", headers.RELEASED)
@@ -33,6 +38,13 @@ def test_released_headers_are_unchanged(name: str) -> None:
     assert today == released, f"core/abi/{name} differs from {copy}.{HOW_TO_CHANGE}"
 
 
+def test_copies_are_as_they_were_released() -> None:
+    assert headers.unpinned(FROZEN) == [], (
+        "these lines stand in core/abi/frozen/pins.sha256 or describe a file there, "
+        f"but not both. {NEVER_CHANGES}"
+    )
+
+
 @pytest.mark.parametrize("folder", COPIES, ids=lambda p: p.name)
 def test_copies_are_complete_and_apart(folder: pathlib.Path) -> None:
     assert headers.contract_version(folder).folder == folder.name
@@ -40,6 +52,16 @@ def test_copies_are_complete_and_apart(folder: pathlib.Path) -> None:
         for include in re.findall(r'#include "(.*)"', path.read_text()):
             assert include.startswith(f"{folder}/"), f"{path} includes {include}"
             assert pathlib.Path(include).exists()
+
+
+def test_something_is_built_from_every_copy() -> None:
+    text = (FROZEN / "versions.bzl").read_text()
+    listed = re.search(r"^FROZEN = \[(.*?)\]", text, re.DOTALL | re.MULTILINE)
+    assert listed is not None
+    assert re.findall(r'"(\w+)"', listed[1]) == sorted(
+        (path.name for path in COPIES),
+        key=lambda name: [int(part) for part in name[1:].split("_")],
+    ), "FROZEN in core/abi/frozen/versions.bzl lists each folder, oldest first"
 
 
 def test_every_version_is_in_the_changelog() -> None:
@@ -132,3 +154,30 @@ def test_freezing_makes_such_a_copy(tmp_path: pathlib.Path) -> None:
         assert '"core/abi/base.h"' not in copy
     with pytest.raises(FileExistsError):
         freeze.freeze(tmp_path)
+
+
+@pytest.fixture
+def release(tmp_path: pathlib.Path) -> pathlib.Path:
+    """A folder like core/abi/frozen, with a copy of today's headers."""
+    for path in ABI.glob("*.h"):
+        shutil.copyfile(path, tmp_path / path.name)
+    return freeze.freeze(tmp_path).parent
+
+
+def test_freezing_pins_the_copy(release: pathlib.Path) -> None:
+    assert headers.unpinned(release) == []
+
+
+@pytest.mark.parametrize(
+    "spoil_file",
+    [
+        lambda path: path.write_text(path.read_text() + "\n"),
+        lambda path: path.unlink(),
+        lambda path: shutil.copyfile(path, path.with_name("more.h")),
+        lambda path: shutil.copytree(path.parent, path.parent.with_name("v0_9")),
+    ],
+    ids=["a blank line", "a file that is gone", "a file too many", "a folder too many"],
+)
+def test_a_copy_that_changes_is_seen(release: pathlib.Path, spoil_file) -> None:
+    spoil_file(release / VERSION.folder / "runtime.h")
+    assert headers.unpinned(release)

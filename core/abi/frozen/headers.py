@@ -2,6 +2,7 @@
 """What the tests and the freezing tool must know about the contract's headers."""
 
 import dataclasses
+import hashlib
 import pathlib
 import re
 
@@ -59,3 +60,19 @@ def contract_version(folder: pathlib.Path) -> Version:
     if found is None:
         raise ValueError(f"{folder}/base.h does not define DIPU_ABI_VERSION")
     return Version(int(found[1]), int(found[2]))
+
+
+def pins_of(folder: pathlib.Path) -> str:
+    """The lines of pins.sha256 for the copies in a folder, as sha256sum -c reads."""
+    return "".join(
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {folder.name}/{path.name}\n"
+        for path in sorted(folder.iterdir())
+    )
+
+
+def unpinned(frozen: pathlib.Path) -> list[str]:
+    """Lines that are in pins.sha256 or in the files of folder `frozen` alone."""
+    pinned = set((frozen / "pins.sha256").read_text().splitlines())
+    folders = (path for path in frozen.iterdir() if re.match(r"v\d", path.name))
+    found = {line for path in folders for line in pins_of(path).splitlines()}
+    return sorted(pinned ^ found)
