@@ -43,7 +43,7 @@ dipu_error* makeErrorFrom(dipu_status_code code, int64_t vendor_code,
   if (block == nullptr) return &no_memory_error;
   char* text = static_cast<char*>(block) + sizeof(dipu_error);
   if (std::vsnprintf(text, length + 1, format, arguments) < 0) {
-    std::memcpy(text, format, length + 1);
+    std::snprintf(text, length + 1, "%s", format);
   }
   return new (block)
       dipu_error{sizeof(dipu_error), code, 0, vendor_code, text, freeError};

@@ -14,7 +14,9 @@ namespace dipu::plugin_kit {
 
 // Returns a new error; the caller owns it. `format` and what follows are as for
 // printf. Say what failed, with which values, and what to do about it.
-// `vendor_code` is the SDK's own code, 0 when there is none.
+// `vendor_code` is the SDK's own code, 0 when there is none. What printf cannot
+// format, such as wide characters that the locale lacks, leaves `format` itself
+// as the text.
 //
 // Never throws and never returns NULL: when there is no memory for the error
 // it returns a static one that says so, with the same release protocol.
@@ -29,7 +31,8 @@ namespace dipu::plugin_kit {
     dipu_status_code code, int64_t vendor_code, const char* format,
     va_list arguments, void* (*allocate)(size_t bytes)) noexcept;
 
-// Releases `error`; NULL is accepted.
+// Releases `error`; NULL is accepted, and so is an error of somebody else that
+// breaks the contract and has no release.
 void releaseError(dipu_error* error) noexcept;
 
 struct ErrorReleaser {

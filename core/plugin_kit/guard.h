@@ -5,9 +5,10 @@
 //
 //   dipu_error* getCount(int32_t* out_count);   // may throw
 //
+//   // With makeTable of table.h.
 //   constexpr dipu_device_api makeDeviceApi() {
-//     auto api = makeTable<dipu_device_api>(DIPU_DEVICE_API_VERSION);  //
-//     table.h api.get_count = kGuarded<getCount>;
+//     auto api = makeTable<dipu_device_api>(DIPU_DEVICE_API_VERSION);
+//     api.get_count = kGuarded<getCount>;
 //     ...
 //     return api;
 //   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <cstdarg>
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 
@@ -37,6 +38,14 @@ TEST(MakeError, TextMayBeLong) {
   EXPECT_EQ(error->message, text);
 }
 
+// The locale of the test is "C", which has no such character.
+TEST(MakeError, KeepsAFormatThatCannotBeFormatted) {
+  const ErrorPtr error(
+      makeError(DIPU_INTERNAL, 3, "card %ls is not there", L"\x5361"));
+  EXPECT_EQ(error->vendor_code, 3);
+  EXPECT_STREQ(error->message, "card %ls is not there");
+}
+
 TEST(MakeError, IsStaticWithoutMemory) {
   dipu_error* error = makeWithoutMemory("copy of %d bytes", 7);
   ASSERT_NE(error, nullptr);
@@ -48,6 +57,26 @@ TEST(MakeError, IsStaticWithoutMemory) {
 }
 
 TEST(ReleaseError, AcceptsNull) { releaseError(nullptr); }
+
+TEST(ReleaseError, ReleasesOnce) {
+  static int released = 0;
+  dipu_error error = {sizeof(error),
+                      DIPU_INTERNAL,
+                      0,
+                      0,
+                      "lost",
+                      [](dipu_error*) { ++released; }};
+  releaseError(&error);
+  EXPECT_EQ(released, 1);
+  error.struct_size = offsetof(dipu_error, release);
+  releaseError(&error);
+  EXPECT_EQ(released, 1) << "what lies behind is not a function";
+}
+
+TEST(ReleaseError, AcceptsAnErrorWithoutRelease) {
+  dipu_error error = {sizeof(error), DIPU_INTERNAL, 0, 0, "lost", nullptr};
+  releaseError(&error);
+}
 
 TEST(Guard, PassesResultsThrough) {
   EXPECT_EQ(guard([]() -> dipu_error* { return nullptr; }), nullptr);
