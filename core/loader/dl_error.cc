@@ -66,7 +66,8 @@ std::string explainDlError(const std::string& text, const std::string& path) {
         text.substr(start, text.find('\'', start) - start);
     return explainVersion(text.substr(0, at), version, path);
   }
-  return text;
+  return "the dynamic linker refuses it: " + text +
+         ". Run ldd on it to see what it lacks, or install its package anew";
 }
 
 }  // namespace dipu::loader

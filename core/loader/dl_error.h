@@ -8,7 +8,7 @@
 namespace dipu::loader {
 
 // Turns the linker's message about the file at `path` into a reason and a
-// remedy. A wording that is unknown is passed on.
+// remedy. A wording that is unknown is passed on, with a remedy that fits any.
 std::string explainDlError(const std::string& text, const std::string& path);
 
 }  // namespace dipu::loader

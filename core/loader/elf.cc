@@ -3,6 +3,7 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -23,7 +24,9 @@ constexpr uint16_t kHostMachine = EM_AARCH64;
 #error "name this machine's ELF code here"
 #endif
 
-constexpr char kUnreadable[] = "the file cannot be read";
+constexpr char kUnreadable[] =
+    "the file cannot be read to its end. Check its disk, or install its "
+    "package anew";
 constexpr char kDamaged[] =
     "the file is truncated or damaged. Install its package anew";
 
@@ -34,7 +37,7 @@ std::string machineName(uint16_t machine) {
     case EM_AARCH64:
       return "AArch64";
     case EM_386:
-      return "32-bit x86";
+      return "x86";
     case EM_RISCV:
       return "RISC-V";
     default:
@@ -42,12 +45,23 @@ std::string machineName(uint16_t machine) {
   }
 }
 
-// Reads pieces of a file; every piece is checked against the file's length.
+// What a file was built for. The identification comes first in every ELF file
+// and says how to read the rest; the machine lies at one place in all of them.
+std::string targetName(const Elf64_Ehdr& header) {
+  const bool is_big = header.e_ident[EI_DATA] == ELFDATA2MSB;
+  const uint16_t machine =
+      is_big ? __builtin_bswap16(header.e_machine) : header.e_machine;
+  return machineName(machine) +
+         (header.e_ident[EI_CLASS] == ELFCLASS32 ? " (32-bit)" : "") +
+         (is_big ? " (big-endian)" : "");
+}
+
+// Reads pieces of a file; every piece is checked against the file's length. Of
+// one that cannot be opened the first piece cannot be read.
 class File {
  public:
   explicit File(const std::string& path)
       : stream_(path, std::ios::binary | std::ios::ate) {
-    if (!stream_) throw std::runtime_error(kUnreadable);
     size_ = static_cast<uint64_t>(stream_.tellg());
   }
 
@@ -76,6 +90,16 @@ class File {
   uint64_t size_ = 0;
 };
 
+void checkIdentification(const Elf64_Ehdr& header) {
+  const auto is_one_of_two = [](unsigned char value) {
+    return value == 1 || value == 2;
+  };
+  if (!is_one_of_two(header.e_ident[EI_CLASS]) ||
+      !is_one_of_two(header.e_ident[EI_DATA])) {
+    throw std::runtime_error(kDamaged);
+  }
+}
+
 Elf64_Ehdr readHeader(File& file) {
   if (file.size() < SELFMAG ||
       std::memcmp(file.read<char>(0, SELFMAG).data(), ELFMAG, SELFMAG) != 0) {
@@ -86,18 +110,20 @@ Elf64_Ehdr readHeader(File& file) {
               "file, or install its package anew");
   }
   const Elf64_Ehdr header = file.read<Elf64_Ehdr>(0, 1)[0];
+  checkIdentification(header);
   const bool is_native = header.e_ident[EI_CLASS] == ELFCLASS64 &&
                          header.e_ident[EI_DATA] == ELFDATA2LSB &&
                          header.e_machine == kHostMachine;
   if (!is_native) {
-    throw std::runtime_error("it was built for " +
-                             machineName(header.e_machine) +
+    throw std::runtime_error("it was built for " + targetName(header) +
                              ", this machine is " + machineName(kHostMachine) +
                              ". Install the package for this machine");
   }
   if (header.e_type != ET_DYN) {
     throw std::runtime_error(
-        "it is an ELF file, but no shared object. Link it with -shared");
+        "it is an ELF file of type " + std::to_string(header.e_type) +
+        ", a shared object has type " + std::to_string(ET_DYN) +
+        ". Name the .so file, or link it with -shared");
   }
   return header;
 }
@@ -114,9 +140,11 @@ void checkSegments(File& file, const Elf64_Ehdr& header) {
 }
 
 std::string stringAt(const std::vector<char>& strings, uint64_t offset) {
-  if (offset >= strings.size()) return "";
-  const char* start = strings.data() + offset;
-  return std::string(start, strnlen(start, strings.size() - offset));
+  const uint64_t start = std::min<uint64_t>(offset, strings.size());
+  const auto first = strings.begin() + static_cast<std::ptrdiff_t>(start);
+  const auto end = std::find(first, strings.end(), '\0');
+  if (end == strings.end()) throw std::runtime_error(kDamaged);
+  return std::string(first, end);
 }
 
 void readNeeded(File& file, const Elf64_Shdr& section,
@@ -133,7 +161,6 @@ void readSymbols(File& file, const Elf64_Shdr& section,
                  const std::vector<char>& strings, ElfInfo& info) {
   for (const auto& symbol : file.read<Elf64_Sym>(
            section.sh_offset, section.sh_size / sizeof(Elf64_Sym))) {
-    if (symbol.st_name == 0) continue;
     auto& list = symbol.st_shndx == SHN_UNDEF ? info.undefined : info.exported;
     list.push_back(stringAt(strings, symbol.st_name));
   }

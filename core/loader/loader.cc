@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/loader/exception.h"
 #include "core/loader/shared_object.h"
 #include "core/loader/tables.h"
 
@@ -59,8 +60,7 @@ const dipu_vendor* query(dipu_vendor_query_fn entry, const std::string& path) {
   try {
     return entry(DIPU_ABI_VERSION);
   } catch (...) {
-    failLoad(kKind, path,
-             "its entry point threw a C++ exception. Report it to the vendor");
+    failLoad(kKind, path, "its entry point " + currentException());
   }
 }
 
@@ -109,7 +109,7 @@ const dipu_vendor* findVendor(const std::string& path) {
 
 Library::Library(const dipu_vendor* vendor, std::string path)
     : vendor_(vendor), path_(std::move(path)) {
-  const std::string problem = checkVendor(*vendor);
+  const std::string problem = checkVendor(vendor);
   if (!problem.empty()) failLoad(kKind, path_, problem);
   const auto usable = [&](const char* name, auto field, uint32_t version) {
     const void* end = &(vendor->*field) + 1;
@@ -142,7 +142,6 @@ Library Library::open(const std::string& path) {
 }
 
 Library Library::adopt(const dipu_vendor* vendor, const std::string& origin) {
-  if (vendor == nullptr) failLoad(kKind, origin, "its dipu_vendor is NULL");
   return Library(vendor, origin);
 }
 

@@ -31,6 +31,10 @@ class Library {
   // legal and gives the same tables. Does not touch the vendor's SDK beyond
   // what its static initialisers do. Blocks while the file is read. A library
   // that calls this while it is being opened itself gets an error.
+  //
+  // A file that is refused before its code runs is not mapped afterwards. One
+  // that is refused later, for what its entry point says, stays mapped without
+  // being used: its threads, if it has started any, must not lose their code.
   // Throws LoadError.
   static Library open(const std::string& path);
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/loader/shared_object.h"
+#include "core/loader/text.h"
 
 namespace dipu::loader {
 namespace {
@@ -65,7 +66,7 @@ uint32_t revisionFromText(const char* text) {
   const unsigned long value = std::strtoul(text, &end, 10);
   if (*text < '0' || *text > '9' || *end != '\0' || value == 0 ||
       value > kDiopiRevision) {
-    throw LoadError(std::string(kRevisionVariable) + " is '" + text +
+    throw LoadError(std::string(kRevisionVariable) + " is '" + safeText(text) +
                     "'; it must be a number from 1 to " +
                     std::to_string(kDiopiRevision) + " or unset");
   }
@@ -165,7 +166,8 @@ OperatorLibrary OperatorLibrary::openFor(const Library& library,
   const dipu_operators_api* table = library.operators();
   if (table == nullptr) {
     failLoad("operators of", library.path(),
-             "the vendor offers no operator library");
+             "the vendor offers no operator library that this host can use. "
+             "Install a release of its package that has one");
   }
   Options options;
   options.path = library.operatorLibraryPath();

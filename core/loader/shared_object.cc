@@ -43,7 +43,8 @@ void checkFile(const std::string& kind, const std::string& path) {
   if ((status.permissions() & fs::perms::others_write) != fs::perms::none) {
     failLoad(kind, path,
              "every user of this machine can change it, so it could run "
-             "anybody's code. Take that right away: chmod o-w");
+             "anybody's code. Take that right away: chmod o-w " +
+                 path);
   }
   if (faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) != 0) {
     failLoad(kind, path,

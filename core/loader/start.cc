@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/loader/start.h"
 
-#include <exception>
 #include <string>
 
+#include "core/loader/exception.h"
 #include "core/loader/text.h"
 
 namespace dipu::loader {
@@ -16,11 +16,8 @@ std::string problemOf(const char* failure, Call call) {
     dipu_error* const error = call();
     if (error == nullptr) return "";
     return std::string(failure) + ": " + takeError(error).text;
-  } catch (const std::exception& exception) {
-    return std::string(failure) +
-           ": it threw a C++ exception: " + safeText(exception.what());
   } catch (...) {
-    return std::string(failure) + ": it threw a C++ exception";
+    return std::string(failure) + ": it " + currentException();
   }
 }
 

@@ -8,8 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/loader/text.h"
-
 namespace dipu::loader {
 namespace {
 
@@ -21,9 +19,13 @@ struct TableHead {
   uint32_t version;
 };
 
+// The version is 0 when the table is too short to have one.
 TableHead headOf(const void* table) {
-  TableHead head;
-  std::memcpy(&head, table, sizeof(head));
+  TableHead head{};
+  std::memcpy(&head.struct_size, table, sizeof(head.struct_size));
+  if (head.struct_size >= sizeof(head)) {
+    std::memcpy(&head, table, sizeof(head));
+  }
   return head;
 }
 
@@ -77,27 +79,30 @@ std::string mistake(const std::string& reason) {
          "vendor";
 }
 
-// Returns the first slot that `table` does not fill; null when none.
-template <size_t kCount>
-const char* missingSlot(const void* table, const Slot (&slots)[kCount]) {
+// Returns what is wrong with `slot` of `table`; "" when it is filled.
+std::string slotProblem(const void* table, const Slot& slot) {
   const size_t size = headOf(table).struct_size;
-  for (const Slot& slot : slots) {
-    if (size < slot.offset + sizeof(void*)) return slot.name;
-    void* value;
-    std::memcpy(&value, static_cast<const char*>(table) + slot.offset,
-                sizeof(value));
-    if (value == nullptr) return slot.name;
+  const size_t needed = slot.offset + sizeof(void*);
+  if (size < needed) {
+    return " lies beyond the table's struct_size " + std::to_string(size) +
+           ", at least " + std::to_string(needed) + " are needed";
   }
-  return nullptr;
+  void* value;
+  std::memcpy(&value, static_cast<const char*>(table) + slot.offset,
+              sizeof(value));
+  return value == nullptr ? " is NULL" : "";
 }
 
+// Returns what is wrong with the first slot that `table` does not fill.
 template <size_t kCount>
 std::string checkSlots(const std::string& name, const void* table,
                        const Slot (&slots)[kCount]) {
-  const char* missing = missingSlot(table, slots);
-  if (missing == nullptr) return "";
-  return mistake("the required slot " + name + "." + missing +
-                 " is NULL or lies beyond struct_size");
+  for (const Slot& slot : slots) {
+    const std::string problem = slotProblem(table, slot);
+    if (problem.empty()) continue;
+    return mistake("the required slot " + name + "." + slot.name + problem);
+  }
+  return "";
 }
 
 template <size_t kCount>
@@ -109,9 +114,9 @@ std::string checkRequired(const std::string& name, const void* table,
   const TableHead head = headOf(table);
   if (head.struct_size < sizeof(TableHead)) {
     return mistake("the table '" + name + "' has struct_size " +
-                   std::to_string(head.struct_size) +
-                   ", too small to be one; set it to sizeof(dipu_" + name +
-                   "_api)");
+                   std::to_string(head.struct_size) + ", at least " +
+                   std::to_string(sizeof(TableHead)) +
+                   " are needed; set it to sizeof(dipu_" + name + "_api)");
   }
   if (DIPU_VERSION_MAJOR(head.version) != DIPU_VERSION_MAJOR(host_version)) {
     return "the table '" + name + "' has version " + versionText(head.version) +
@@ -128,7 +133,7 @@ std::string checkName(const char* name) {
   constexpr char kLetters[] = "abcdefghijklmnopqrstuvwxyz_";
   if (text.empty() || text.size() > kMaxNameLength ||
       text.find_first_not_of(kLetters) != std::string_view::npos) {
-    return mistake("the vendor's name '" + safeText(text) +
+    return mistake("the vendor's name '" + std::string(text) +
                    "' is not made of 1 to 32 letters a-z and '_'");
   }
   return "";
@@ -159,6 +164,22 @@ std::string checkHead(const dipu_vendor& vendor) {
   return "";
 }
 
+// Returns why an optional table is left out; "" when it may be used.
+std::string whyUnusable(const TableHead& head, uint32_t host_version) {
+  if (head.struct_size < sizeof(TableHead)) {
+    return "of struct_size " + std::to_string(head.struct_size) +
+           " is left out, at least " + std::to_string(sizeof(TableHead)) +
+           " are needed";
+  }
+  const bool is_provisional = DIPU_VERSION_MAJOR(host_version) == 0;
+  const bool fits = is_provisional ? head.version == host_version
+                                   : DIPU_VERSION_MAJOR(head.version) ==
+                                         DIPU_VERSION_MAJOR(host_version);
+  if (fits) return "";
+  return "of version " + versionText(head.version) +
+         " is left out, this host has version " + versionText(host_version);
+}
+
 }  // namespace
 
 std::string versionText(uint32_t version) {
@@ -166,26 +187,27 @@ std::string versionText(uint32_t version) {
          std::to_string(DIPU_VERSION_MINOR(version));
 }
 
-std::string checkVendor(const dipu_vendor& vendor) {
-  std::string problem = checkHead(vendor);
+std::string checkVendor(const dipu_vendor* vendor) {
+  if (vendor == nullptr) return mistake("its dipu_vendor is NULL");
+  std::string problem = checkHead(*vendor);
   if (!problem.empty()) return problem;
-  problem = checkRequired("device", vendor.device, DIPU_DEVICE_API_VERSION,
+  problem = checkRequired("device", vendor->device, DIPU_DEVICE_API_VERSION,
                           kDeviceSlots);
   if (!problem.empty()) return problem;
-  problem = checkRequired("memory", vendor.memory, DIPU_MEMORY_API_VERSION,
+  problem = checkRequired("memory", vendor->memory, DIPU_MEMORY_API_VERSION,
                           kMemorySlots);
   if (!problem.empty()) return problem;
-  problem = checkRequired("stream", vendor.stream, DIPU_STREAM_API_VERSION,
+  problem = checkRequired("stream", vendor->stream, DIPU_STREAM_API_VERSION,
                           kStreamSlots);
   if (!problem.empty()) return problem;
-  problem =
-      checkRequired("event", vendor.event, DIPU_EVENT_API_VERSION, kEventSlots);
+  problem = checkRequired("event", vendor->event, DIPU_EVENT_API_VERSION,
+                          kEventSlots);
   if (!problem.empty()) return problem;
   std::vector<std::string> notes;
-  if (DIPU_HAS(&vendor, operators) &&
-      isUsable("operators", vendor.operators, DIPU_OPERATORS_API_VERSION,
+  if (DIPU_HAS(vendor, operators) &&
+      isUsable("operators", vendor->operators, DIPU_OPERATORS_API_VERSION,
                notes)) {
-    return checkSlots("operators", vendor.operators, kOperatorsSlots);
+    return checkSlots("operators", vendor->operators, kOperatorsSlots);
   }
   return "";
 }
@@ -193,16 +215,9 @@ std::string checkVendor(const dipu_vendor& vendor) {
 bool isUsable(const char* name, const void* table, uint32_t host_version,
               std::vector<std::string>& notes) {
   if (table == nullptr) return false;
-  const TableHead head = headOf(table);
-  const bool is_provisional = DIPU_VERSION_MAJOR(host_version) == 0;
-  const bool fits = is_provisional ? head.version == host_version
-                                   : DIPU_VERSION_MAJOR(head.version) ==
-                                         DIPU_VERSION_MAJOR(host_version);
-  if (fits && head.struct_size >= sizeof(TableHead)) return true;
-  notes.push_back("the table '" + std::string(name) + "' of version " +
-                  versionText(head.version) +
-                  " is left out, this host has version " +
-                  versionText(host_version));
+  const std::string reason = whyUnusable(headOf(table), host_version);
+  if (reason.empty()) return true;
+  notes.push_back("the table '" + std::string(name) + "' " + reason);
   return false;
 }
 

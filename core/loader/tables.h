@@ -10,8 +10,9 @@
 
 namespace dipu::loader {
 
-// Returns why `vendor` cannot serve this host; "" when it can.
-std::string checkVendor(const dipu_vendor& vendor);
+// Returns why `vendor`, which may be null, cannot serve this host, and what to
+// do; "" when it can.
+std::string checkVendor(const dipu_vendor* vendor);
 
 // Optional tables: whether the host may use `table` (null is "no"). `name` is
 // that of the field in dipu_vendor, `host_version` the host's version of the

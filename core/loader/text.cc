@@ -8,8 +8,6 @@
 namespace dipu::loader {
 namespace {
 
-constexpr char kNoText[] = "the vendor gave no text";
-
 unsigned byteAt(std::string_view text, size_t at) {
   return at < text.size() ? static_cast<unsigned char>(text[at]) : 0;
 }
@@ -50,6 +48,13 @@ void appendEscaped(std::string& out, char byte) {
   out += kDigits[value & 15];
 }
 
+// What is said for a failure that has no words of its own.
+std::string textOfCodes(const VendorError& error) {
+  return "the vendor gave no text (code " + std::to_string(error.code) +
+         ", vendor code " + std::to_string(error.vendor_code) +
+         "). Report it to the vendor";
+}
+
 }  // namespace
 
 std::string safeText(std::string_view text) {
@@ -80,7 +85,7 @@ void makeSafe(char* buffer, size_t capacity) noexcept {
 }
 
 VendorError takeError(dipu_error* error) {
-  VendorError taken{DIPU_UNKNOWN, 0, kNoText};
+  VendorError taken{DIPU_UNKNOWN, 0, ""};
   if (DIPU_REACHES(error, code) && error->code > DIPU_OK &&
       error->code <= DIPU_UNAUTHENTICATED) {
     taken.code = error->code;
@@ -88,6 +93,8 @@ VendorError takeError(dipu_error* error) {
   if (DIPU_REACHES(error, vendor_code)) taken.vendor_code = error->vendor_code;
   if (DIPU_HAS(error, message) && error->message[0] != '\0') {
     taken.text = safeText(error->message);
+  } else {
+    taken.text = textOfCodes(taken);
   }
   if (DIPU_HAS(error, release)) error->release(error);
   return taken;

@@ -4,10 +4,13 @@
 #include <diopi/functions.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdlib>
+#include <filesystem>
 #include <set>
 #include <string>
 
+#include "core/loader/tests/test_vendor.h"
 #include "diopi_adapter/abi/diopi_host.h"
 
 namespace dipu::loader {
@@ -87,6 +90,14 @@ TEST_F(OperatorLibraryTest, ReportsFunctionsUnderCxxNames) {
   EXPECT_NE(library.warnings()[0].find("diopiAbs"), std::string::npos);
 }
 
+TEST_F(OperatorLibraryTest, SaysNothingAboutALibraryWithoutFunctions) {
+  auto options = thirdParty(1);
+  options.path = "core/loader/tests/libgood_vendor.so";
+  const OperatorLibrary library = OperatorLibrary::open(options);
+  EXPECT_EQ(library.count(SymbolState::kMissing), kSymbolCount);
+  EXPECT_TRUE(library.warnings().empty());
+}
+
 TEST_F(OperatorLibraryTest, UndeclaredRevisionRefusesChangedFunctions) {
   const OperatorLibrary library = OperatorLibrary::open(thirdParty(0));
   EXPECT_EQ(library.revision(), 1u);
@@ -109,12 +120,23 @@ TEST_F(OperatorLibraryTest, TheUserMayConfirmTheRevision) {
 TEST_F(OperatorLibraryTest, RefusesABadRevision) {
   EXPECT_NE(refusal(thirdParty(2)).find("Upgrade torch_dipu"),
             std::string::npos);
-  for (const char* text : {"x", "-1", "0", "1x", "9"}) {
+  setenv("DIPU_DIOPI_REVISION", "\xff", 1);
+  EXPECT_EQ(
+      refusal(thirdParty(1)),
+      "DIPU_DIOPI_REVISION is '\\xff'; it must be a number from 1 to 1 or "
+      "unset");
+  for (const char* text : {"x", "-1", "+1", " 1", "0", "1x", "9"}) {
     setenv("DIPU_DIOPI_REVISION", text, 1);
     EXPECT_NE(refusal(thirdParty(1)).find("DIPU_DIOPI_REVISION is '"),
               std::string::npos)
         << text;
   }
+}
+
+TEST_F(OperatorLibraryTest, AnEmptyRevisionIsNone) {
+  setenv("DIPU_DIOPI_REVISION", "", 1);
+  EXPECT_TRUE(OperatorLibrary::open(thirdParty(1)).revisionIsDeclared());
+  EXPECT_FALSE(OperatorLibrary::open(thirdParty(0)).revisionIsDeclared());
 }
 
 TEST_F(OperatorLibraryTest, LeavesOutDisabledFunctions) {
@@ -137,12 +159,15 @@ TEST_F(OperatorLibraryTest, NamesAnUndefinedRuntimeFunction) {
 TEST_F(OperatorLibraryTest, NamesTheFileThatIsMissing) {
   auto options = thirdParty(1);
   options.runtime_path = "/nowhere/libdipu_diopi_rt.so";
-  EXPECT_NE(refusal(options).find("cannot load DIOPI runtime /nowhere/"),
-            std::string::npos);
+  constexpr char kReason[] =
+      ": the file does not exist. Install the vendor's package, or correct the "
+      "path";
+  EXPECT_EQ(refusal(options),
+            "cannot load DIOPI runtime " + options.runtime_path + kReason);
   options = thirdParty(1);
   options.path = "/nowhere/libdiopi_impl.so";
-  EXPECT_NE(refusal(options).find("cannot load operator library /nowhere/"),
-            std::string::npos);
+  EXPECT_EQ(refusal(options),
+            "cannot load operator library " + options.path + kReason);
 }
 
 TEST_F(OperatorLibraryTest, FollowsTheVendorsTable) {
@@ -150,6 +175,35 @@ TEST_F(OperatorLibraryTest, FollowsTheVendorsTable) {
   const OperatorLibrary library = OperatorLibrary::openFor(vendor, kRuntime);
   EXPECT_TRUE(library.revisionIsDeclared());
   EXPECT_EQ(library.state(Symbol::diopiStd), SymbolState::kFound);
+}
+
+TEST_F(OperatorLibraryTest, HeedsWhatTheVendorDisables) {
+  testing::TestVendor tables;
+  tables.operators.disabled_functions = "diopiAdd";
+  const Library vendor = Library::adopt(
+      &tables.vendor, std::filesystem::absolute(kThirdParty).string());
+  EXPECT_EQ(OperatorLibrary::openFor(vendor, kRuntime).state(Symbol::diopiAdd),
+            SymbolState::kDisabled);
+  tables.operators.struct_size =
+      offsetof(dipu_operators_api, disabled_functions);
+  EXPECT_EQ(OperatorLibrary::openFor(vendor, kRuntime).state(Symbol::diopiAdd),
+            SymbolState::kFound)
+      << "an older table does not have the field";
+}
+
+TEST_F(OperatorLibraryTest, RefusesAVendorWithoutOperators) {
+  testing::TestVendor tables;
+  tables.vendor.operators = nullptr;
+  const Library vendor = Library::adopt(&tables.vendor, "/opt/libdipu_x.so");
+  try {
+    OperatorLibrary::openFor(vendor, kRuntime);
+    ADD_FAILURE() << "accepted";
+  } catch (const LoadError& error) {
+    EXPECT_STREQ(error.what(),
+                 "cannot load operators of /opt/libdipu_x.so: the vendor "
+                 "offers no operator library that this host can use. Install a "
+                 "release of its package that has one");
+  }
 }
 
 }  // namespace

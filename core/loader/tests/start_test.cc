@@ -84,11 +84,16 @@ TEST(StartVendor, ReportsExceptionsOfALibrary) {
   };
   EXPECT_EQ(problem(),
             "could not start: it threw a C++ exception: the card\\xff is on "
-            "fire");
-  EXPECT_EQ(problem(), "could not start: it threw a C++ exception");
+            "fire. The library breaks the vendor contract; report it to the "
+            "vendor");
+  EXPECT_EQ(problem(),
+            "could not start: it threw a C++ exception that is no "
+            "std::exception. The library breaks the vendor contract; report it "
+            "to the vendor");
   EXPECT_EQ(problem(),
             "could not count its devices: it threw a C++ exception: lost "
-            "count");
+            "count. The library breaks the vendor contract; report it to the "
+            "vendor");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What makes a vendor's tables acceptable, one message per mistake.
+#include "core/loader/tables.h"
+
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -55,7 +57,15 @@ TEST(Tables, MessageNamesTheOrigin) {
 }
 
 TEST(Tables, RefusesANullVendor) {
-  EXPECT_THROW(Library::adopt(nullptr, "built in"), LoadError);
+  try {
+    Library::adopt(nullptr, "built in");
+    ADD_FAILURE() << "accepted";
+  } catch (const LoadError& error) {
+    EXPECT_STREQ(error.what(),
+                 "cannot load vendor library built in: its dipu_vendor is "
+                 "NULL. The library breaks the vendor contract; report it to "
+                 "the vendor");
+  }
 }
 
 TEST(Tables, RefusesAnotherMajorVersionOfTheContract) {
@@ -86,7 +96,9 @@ TEST(Tables, RefusesAMissingTable) {
 TEST(Tables, RefusesAnEmptyTable) {
   TestVendor bad;
   bad.event.struct_size = 0;
-  EXPECT_REFUSED(bad, "the table 'event' has struct_size 0");
+  EXPECT_REFUSED(bad,
+                 "the table 'event' has struct_size 0, at least 16 are needed; "
+                 "set it to sizeof(dipu_event_api). The library breaks");
 }
 
 // Takes each slot out of `table`, a member of `bad` called `name`, and expects
@@ -151,7 +163,17 @@ TEST(Tables, RefusesAVendorWithoutItsParts) {
 TEST(Tables, RefusesASlotBeyondTheTable) {
   TestVendor bad;
   bad.device.struct_size = offsetof(dipu_device_api, synchronize);
-  EXPECT_REFUSED(bad, "the required slot device.synchronize");
+  EXPECT_REFUSED(bad,
+                 "the required slot device.synchronize lies beyond the table's "
+                 "struct_size 40, at least 48 are needed. The library breaks");
+}
+
+// Only the bytes that the vendor vouches for are read.
+TEST(Tables, RefusesATableThatIsJustASize) {
+  TestVendor bad;
+  const size_t size = sizeof(size);
+  bad.vendor.event = reinterpret_cast<const dipu_event_api*>(&size);
+  EXPECT_REFUSED(bad, "the table 'event' has struct_size 8, at least 16");
 }
 
 TEST(Tables, RefusesABadName) {
@@ -161,6 +183,8 @@ TEST(Tables, RefusesABadName) {
     bad.vendor.name = name;
     EXPECT_REFUSED(bad, "is not made of 1 to 32 letters");
   }
+  bad.vendor.name = "\xff";
+  EXPECT_REFUSED(bad, "the vendor's name '\\xff' is not made");
 }
 
 TEST(Tables, RefusesOperatorsWithoutALibrary) {
@@ -204,6 +228,31 @@ TEST(Tables, AnotherProvisionalVersionIsLeftOut) {
   EXPECT_EQ(library.notes()[1],
             "the table 'graph' of version 0.9 is left out, this host has "
             "version 0.1");
+}
+
+TEST(Tables, AnOptionalTableThatIsTooShortIsLeftOut) {
+  TestVendor vendor;
+  const size_t size = 0;
+  vendor.vendor.graph = reinterpret_cast<const dipu_graph_api*>(&size);
+  const Library library = Library::adopt(&vendor.vendor, "x");
+  EXPECT_EQ(library.graph(), nullptr);
+  ASSERT_EQ(library.notes().size(), 1u);
+  EXPECT_EQ(library.notes()[0],
+            "the table 'graph' of struct_size 0 is left out, at least 16 are "
+            "needed");
+}
+
+TEST(Tables, AReleasedTableMayHaveAnotherMinor) {
+  const auto fits = [](uint32_t version, uint32_t host_version) {
+    TestVendor vendor;
+    vendor.graph.version = version;
+    std::vector<std::string> notes;
+    return isUsable("graph", &vendor.graph, host_version, notes);
+  };
+  EXPECT_TRUE(fits(DIPU_VERSION(1, 4), DIPU_VERSION(1, 2)));
+  EXPECT_TRUE(fits(DIPU_VERSION(1, 0), DIPU_VERSION(1, 2)));
+  EXPECT_FALSE(fits(DIPU_VERSION(2, 2), DIPU_VERSION(1, 2)));
+  EXPECT_FALSE(fits(DIPU_VERSION(0, 2), DIPU_VERSION(1, 2)));
 }
 
 }  // namespace

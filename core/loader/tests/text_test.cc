@@ -39,7 +39,7 @@ TEST(MakeSafe, EndsAndCleansABuffer) {
   char buffer[5] = {'a', '\xff', 'b', 'c', 'd'};
   makeSafe(buffer, sizeof(buffer));
   EXPECT_STREQ(buffer, "a?bc");
-  makeSafe(buffer, 0);
+  makeSafe(buffer + 1, 0);
   EXPECT_STREQ(buffer, "a?bc");
 }
 
@@ -70,7 +70,9 @@ TEST(TakeError, ReadsAndReleases) {
 TEST(TakeError, ReplacesAMissingText) {
   for (const char* message : {static_cast<const char*>(nullptr), ""}) {
     dipu_error error = makeError(message);
-    EXPECT_EQ(takeError(&error).text, "the vendor gave no text");
+    EXPECT_EQ(takeError(&error).text,
+              "the vendor gave no text (code 5, vendor code -5). Report it to "
+              "the vendor");
   }
   dipu_error error = makeError("\xfe");
   EXPECT_EQ(takeError(&error).text, "\\xfe");
@@ -88,9 +90,13 @@ TEST(TakeError, SurvivesAnErrorThatIsTooShort) {
   g_released = 0;
   dipu_error error = makeError("beyond the end");
   error.struct_size = offsetof(dipu_error, message);
-  EXPECT_EQ(takeError(&error).text, "the vendor gave no text");
+  EXPECT_EQ(takeError(&error).text,
+            "the vendor gave no text (code 5, vendor code -5). Report it to "
+            "the vendor");
   error.struct_size = 0;
-  EXPECT_EQ(takeError(&error).code, DIPU_UNKNOWN);
+  const VendorError taken = takeError(&error);
+  EXPECT_EQ(taken.code, DIPU_UNKNOWN);
+  EXPECT_EQ(taken.vendor_code, 0);
   EXPECT_EQ(g_released, 0) << "what lies behind is not a function";
   dipu_error silent = makeError("x");
   silent.release = nullptr;

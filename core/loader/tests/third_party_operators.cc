@@ -49,6 +49,9 @@ diopiError_t diopiStd(diopiContextHandle_t, diopiTensorHandle_t,
   return diopiSuccess;
 }
 
+// No function of DIOPI, though it reads a little like a C++ name of one.
+__attribute__((visibility("default"))) void my8diopiMul() {}
+
 }  // extern "C"
 
 // A common mistake: no header that declares it, no extern "C".

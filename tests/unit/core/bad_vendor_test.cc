@@ -82,7 +82,8 @@ TEST_F(BadVendorTest, MayNotAskForDevicesWhileItStarts) {
 
 TEST_F(BadVendorTest, AnErrorMayHaveNoText) {
   EXPECT_EQ(messageOf([] { runtime::synchronizeDevice(0); }),
-            "fake:0: the vendor gave no text");
+            "fake:0: the vendor gave no text (code 13, vendor code 0). Report "
+            "it to the vendor");
 }
 
 TEST_F(BadVendorTest, AnErrorMayBeNoText) {
@@ -95,7 +96,8 @@ TEST_F(BadVendorTest, AnUnknownCodeIsAFailure) {
   g_error.code = 99;
   EXPECT_EQ(
       messageOf<c10::AcceleratorError>([] { runtime::synchronizeDevice(0); }),
-      "fake:0: the vendor gave no text");
+      "fake:0: the vendor gave no text (code 2, vendor code 0). Report it to "
+      "the vendor");
 }
 
 TEST_F(BadVendorTest, ExceptionsOfASlotReachTheCaller) {
