@@ -37,7 +37,8 @@ ProbeResult probeVendor(const std::string& path) {
   const loader::Started started = loader::startVendor(vendor, kHost);
   result.devices = started.devices;
   if (!started.problem.empty()) {
-    result.error = "vendor " + result.facts.name + " " + started.problem;
+    result.error = "vendor " + result.facts.name + " (" +
+                   loader::safeText(library.path()) + ") " + started.problem;
   }
   return result;
 }

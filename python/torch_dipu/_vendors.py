@@ -81,7 +81,9 @@ def installed() -> list[Candidate]:
 
 def _clash(first: Candidate, second: Candidate) -> Candidate:
     """Two packages that offer a vendor of one name: neither can be meant."""
-    sources = f"{first.source} and {second.source}"
+    sources = " and ".join(
+        f"{c.source} ({c.path})" if c.path else c.source for c in (first, second)
+    )
     error = f"two packages offer it, {sources}; uninstall all but one of them"
     return Candidate(first.name, "", sources, error)
 
