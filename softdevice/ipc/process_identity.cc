@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "softdevice/ipc/process_identity.h"
 
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -41,13 +44,21 @@ uint64_t startTimeOf(const std::string& stat) {
 }
 
 ProcessIdentity thisProcess() {
-  return {getpid(), ownNamespace(), startTimeOf(readStat(getpid()))};
+  static const ProcessIdentity self{getpid(), ownNamespace(), 0};
+  // Read once, and again while there is no file descriptor to read it with.
+  static std::atomic<uint64_t> start_time{0};
+  if (start_time == 0) start_time = startTimeOf(readStat(self.pid));
+  return {self.pid, self.pid_namespace, start_time};
 }
 
 bool isAlive(const ProcessIdentity& process) {
-  return process.pid_namespace == ownNamespace() &&
-         process.start_time == startTimeOf(readStat(process.pid)) &&
-         process.start_time != 0;
+  if (process.pid_namespace != ownNamespace()) return false;
+  errno = 0;
+  const std::string stat = readStat(process.pid);
+  if (stat.empty() && (errno == EMFILE || errno == ENFILE)) {
+    return kill(process.pid, 0) == 0 || errno != ESRCH;
+  }
+  return process.start_time != 0 && process.start_time == startTimeOf(stat);
 }
 
 }  // namespace dipu::softdevice

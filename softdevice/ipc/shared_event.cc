@@ -56,11 +56,6 @@ constexpr const char* kNotForGraphs =
     "an event that other processes may use is recorded or waited for, which no "
     "graph can hold,";
 
-ProcessIdentity self() {
-  static const ProcessIdentity identity = thisProcess();
-  return identity;
-}
-
 }  // namespace
 
 SharedEvent::Page* SharedEvent::map(const SharedFile& file) {
@@ -81,12 +76,19 @@ bool SharedEvent::initialize(Page* page) {
   return done;
 }
 
-std::shared_ptr<SharedEvent> SharedEvent::create() {
-  auto file = SharedFile::create(sizeof(Page));
-  if (file == nullptr) return nullptr;
+soft_status SharedEvent::create(const char* function,
+                                std::shared_ptr<SharedEvent>* out) {
+  std::shared_ptr<SharedFile> file;
+  if (soft_status status = SharedFile::create(function, sizeof(Page), &file)) {
+    return status;
+  }
   std::shared_ptr<SharedEvent> event(new SharedEvent(std::move(file), true));
-  const bool good = event->page_ != nullptr && initialize(event->page_);
-  return good ? event : nullptr;
+  if (event->page_ == nullptr || !initialize(event->page_)) {
+    return fail(SOFT_OUT_OF_MEMORY,
+                "%s: the system refused to map a shared page", function);
+  }
+  *out = std::move(event);
+  return SOFT_OK;
 }
 
 std::shared_ptr<SharedEvent> SharedEvent::open(
@@ -117,10 +119,11 @@ uint64_t SharedEvent::takeNumber(uint64_t* out_busy) {
     *out_busy = former;
     number = 0;
   } else {
+    const ProcessIdentity self = thisProcess();
     Place& place = placeOf(number);
-    place.pid.store(self().pid, std::memory_order_relaxed);
-    place.pid_namespace.store(self().pid_namespace, std::memory_order_relaxed);
-    place.start_time.store(self().start_time, std::memory_order_relaxed);
+    place.pid.store(self.pid, std::memory_order_relaxed);
+    place.pid_namespace.store(self.pid_namespace, std::memory_order_relaxed);
+    place.start_time.store(self.start_time, std::memory_order_relaxed);
     page_->taken.store(number, std::memory_order_release);
   }
   pthread_mutex_unlock(&page_->mutex);

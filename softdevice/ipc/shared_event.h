@@ -32,8 +32,10 @@ namespace dipu::softdevice {
 // stream.h) is as good, and needs no look at the page.
 class SharedEvent : public std::enable_shared_from_this<SharedEvent> {
  public:
+  // SOFT_OUT_OF_MEMORY when the system refuses; the message says what ran out.
+  static soft_status create(const char* function,
+                            std::shared_ptr<SharedEvent>* out);
   // nullptr when the system refuses.
-  static std::shared_ptr<SharedEvent> create();
   static std::shared_ptr<SharedEvent> open(std::shared_ptr<SharedFile> file);
   ~SharedEvent();
   SharedEvent(const SharedEvent&) = delete;

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "softdevice/base/status.h"
 
@@ -51,26 +52,61 @@ bool hasLabel(const std::string& path, uint64_t id) {
   return std::string(target, length).find("/memfd:" + labelOf(id)) == 0;
 }
 
+// The system has refused a descriptor or `bytes` of shared memory, as errno
+// tells.
+soft_status failRefused(const char* function, std::size_t bytes) {
+  const int error = errno;
+  if (error == EMFILE) {
+    return fail(SOFT_OUT_OF_MEMORY,
+                "%s: this process has no file descriptor left, which shared "
+                "memory needs; close files or raise RLIMIT_NOFILE (ulimit -n)",
+                function);
+  }
+  if (error == ENFILE) {
+    return fail(SOFT_OUT_OF_MEMORY,
+                "%s: the machine has no file descriptor left, which shared "
+                "memory needs; raise fs.file-max",
+                function);
+  }
+  return fail(SOFT_OUT_OF_MEMORY,
+              "%s: the system refused %zu bytes of shared memory: %s", function,
+              bytes, std::strerror(error));
+}
+
+// Growing a file beyond the limit ends the process by a signal.
+soft_status checkFileLimit(const char* function, std::size_t bytes) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur) {
+    return SOFT_OK;
+  }
+  return fail(SOFT_OUT_OF_MEMORY,
+              "%s: %zu bytes of shared memory are beyond RLIMIT_FSIZE, %zu "
+              "bytes; raise it (ulimit -f)",
+              function, bytes, static_cast<std::size_t>(limit.rlim_cur));
+}
+
 }  // namespace
 
-std::shared_ptr<SharedFile> SharedFile::create(std::size_t bytes) {
+soft_status SharedFile::create(const char* function, std::size_t bytes,
+                               std::shared_ptr<SharedFile>* out) {
+  if (soft_status status = checkFileLimit(function, bytes)) return status;
   uint64_t id = 0;
-  if (getrandom(&id, sizeof(id), 0) != sizeof(id)) return nullptr;
-  // Growing a file beyond this limit ends the process by a signal.
-  rlimit limit{};
-  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur) {
-    return nullptr;
+  // Others find a file by the process that holds it.
+  if (thisProcess().start_time == 0 ||
+      getrandom(&id, sizeof(id), 0) != sizeof(id)) {
+    return failRefused(function, bytes);
   }
   const int fd =
       memfd_create(labelOf(id).c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd < 0) return nullptr;
+  if (fd < 0) return failRefused(function, bytes);
   std::shared_ptr<SharedFile> file(new SharedFile(fd, id, bytes));
-  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) return nullptr;
   // A file that shrinks would kill those who have mapped it.
-  if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    return nullptr;
+  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0 ||
+      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return failRefused(function, bytes);
   }
-  return file;
+  *out = std::move(file);
+  return SOFT_OK;
 }
 
 soft_status SharedFile::open(const char* function, const char* what,
@@ -100,6 +136,9 @@ soft_status SharedFile::open(const char* function, const char* what,
                 function, owner.pid, what);
   }
   const int opened = labelled ? ::open(path.c_str(), O_RDWR | O_CLOEXEC) : -1;
+  if (opened < 0 && (errno == EMFILE || errno == ENFILE)) {
+    return failRefused(function, 0);
+  }
   struct stat info{};
   if (opened < 0 || !hasLabel("/proc/self/fd/" + std::to_string(opened), id) ||
       fstat(opened, &info) != 0) {

@@ -20,8 +20,9 @@ namespace dipu::softdevice {
 // label tells it from whatever has the same descriptor later.
 class SharedFile {
  public:
-  // nullptr when the system refuses.
-  static std::shared_ptr<SharedFile> create(std::size_t bytes);
+  // SOFT_OUT_OF_MEMORY when the system refuses; the message says what ran out.
+  static soft_status create(const char* function, std::size_t bytes,
+                            std::shared_ptr<SharedFile>* out);
   // Opens the file that `owner` holds as descriptor `fd`. `what` names it in
   // messages.
   static soft_status open(const char* function, const char* what,

@@ -148,6 +148,7 @@ class DeviceMemory {
   void countParts(const Range& range, int32_t difference);
   Blocks::const_iterator blockOf(const void* ptr) const;
   Blocks::iterator findOpened(const SharedPart& part);
+  soft_status movePages(const char* function, const Range& pages);
   bool moveToFile(uintptr_t to, SharedPages* shared);
 
   const std::size_t capacity_;

@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "softdevice/base/machine.h"
 #include "softdevice/base/status.h"
@@ -32,21 +34,8 @@ soft_status DeviceMemory::share(const char* function, const void* ptr,
   if (shared == shared_.end() || shared->second.moved < pages.to) {
     *out_part = SharedPart{};
     if (!may_move) return SOFT_OK;
-    if (shared == shared_.end()) {
-      shared =
-          shared_
-              .emplace(pages.from,
-                       SharedPages{SharedFile::create(pages.to - pages.from),
-                                   pages.from, pages.from})
-              .first;
-    }
-    if (!moveToFile(pages.to, &shared->second)) {
-      // Nothing has been moved: it is as if nobody had asked.
-      if (shared->second.moved == pages.from) shared_.erase(shared);
-      return fail(SOFT_OUT_OF_MEMORY,
-                  "%s: the system refused %zu bytes of shared memory for %p",
-                  function, pages.to - pages.from, ptr);
-    }
+    if (soft_status status = movePages(function, pages)) return status;
+    shared = shared_.find(pages.from);
   }
   *out_part =
       SharedPart{shared->second.file, static_cast<uint32_t>(start - pages.from),
@@ -54,12 +43,31 @@ soft_status DeviceMemory::share(const char* function, const void* ptr,
   return SOFT_OK;
 }
 
+// Moves the pages into a file of their own; some may lie there already.
+soft_status DeviceMemory::movePages(const char* function, const Range& pages) {
+  const std::size_t bytes = pages.to - pages.from;
+  auto shared = shared_.find(pages.from);
+  if (shared == shared_.end()) {
+    std::shared_ptr<SharedFile> file;
+    if (soft_status status = SharedFile::create(function, bytes, &file)) {
+      return status;
+    }
+    const SharedPages unmoved{std::move(file), pages.from, pages.from};
+    shared = shared_.emplace(pages.from, unmoved).first;
+  }
+  if (moveToFile(pages.to, &shared->second)) return SOFT_OK;
+  // Nothing has been moved: it is as if nobody had asked.
+  if (shared->second.moved == pages.from) shared_.erase(shared);
+  return fail(SOFT_OUT_OF_MEMORY,
+              "%s: the system refused %zu bytes of shared memory", function,
+              bytes);
+}
+
 // Piece by piece, so that both copies exist of one piece only. After a failure
 // some pieces lie in the file, which work cannot tell from the others; the next
 // call goes on behind them.
 bool DeviceMemory::moveToFile(uintptr_t to, SharedPages* shared) {
   constexpr std::size_t kPiece = 16 * kPart;
-  if (shared->file == nullptr) return false;
   const SharedFile& file = *shared->file;
   while (shared->moved < to) {
     const Range piece{shared->moved, std::min(shared->moved + kPiece, to)};

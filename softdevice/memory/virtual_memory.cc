@@ -31,12 +31,10 @@ soft_status PhysicalMemory::create(DeviceMemory* owner, std::size_t bytes,
   if (soft_status status = owner->charge("soft_vm_create", bytes)) {
     return status;
   }
-  auto file = SharedFile::create(bytes);
-  if (file == nullptr) {
+  std::shared_ptr<SharedFile> file;
+  if (soft_status status = SharedFile::create("soft_vm_create", bytes, &file)) {
     owner->discharge(bytes);
-    return fail(SOFT_OUT_OF_MEMORY,
-                "soft_vm_create: the system refused a file of %zu bytes",
-                bytes);
+    return status;
   }
   out->reset(new PhysicalMemory(owner, std::move(file)));
   return SOFT_OK;

@@ -110,10 +110,11 @@ soft_status soft_event_create(int32_t device, uint32_t flags,
                 "SOFT_EVENT_DISABLE_TIMING");
   }
   return withHostMemory("soft_event_create", [&] {
-    auto shared = shares ? SharedEvent::create() : nullptr;
-    if (shares && shared == nullptr) {
-      return fail(SOFT_OUT_OF_MEMORY,
-                  "soft_event_create: the system refused a shared page");
+    std::shared_ptr<SharedEvent> shared;
+    if (shares) {
+      const soft_status status =
+          SharedEvent::create("soft_event_create", &shared);
+      if (status != SOFT_OK) return status;
     }
     *out_event = new soft_event(device, flags, std::move(shared));
     return soft_status{SOFT_OK};

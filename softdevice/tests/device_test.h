@@ -50,6 +50,10 @@ class DeviceTest : public ::testing::Test {
   }
 };
 
+inline bool lastMessageHas(const std::string& text) {
+  return std::string(soft_last_message()).find(text) != std::string::npos;
+}
+
 // Enqueues the callable; it must be trivially copyable.
 template <typename Work>
 soft_status launch(soft_stream* stream, const Work& work) {

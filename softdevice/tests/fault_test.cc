@@ -21,9 +21,6 @@ class FaultTest : public DeviceTest {
     EXPECT_OK(soft_fault_get_info(index, &result));
     return result;
   }
-  static bool lastMessageHas(const char* text) {
-    return std::strstr(soft_last_message(), text) != nullptr;
-  }
 };
 
 // Launches a kernel that counts its runs.

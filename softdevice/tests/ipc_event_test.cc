@@ -27,10 +27,6 @@ soft_ipc_handle exportEvent(const soft_event* event) {
   return handle;
 }
 
-bool lastMessageHas(const std::string& text) {
-  return std::string(soft_last_message()).find(text) != std::string::npos;
-}
-
 // ------------------------------------------------- roles of a second process
 
 enum class Order : int { kEnd = 0, kRecordBehindWork, kOpen, kRecordMany };

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-
-#include <sys/resource.h>
-
 #include <algorithm>
-#include <atomic>
 #include <numeric>
-#include <thread>
 #include <vector>
 
 #include "softdevice/soft_ipc.h"
@@ -37,10 +32,6 @@ soft_ipc_handle exportMemory(const void* ptr) {
   soft_ipc_handle handle{};
   EXPECT_OK(soft_ipc_export_memory(ptr, &handle));
   return handle;
-}
-
-bool lastMessageHas(const std::string& text) {
-  return std::string(soft_last_message()).find(text) != std::string::npos;
 }
 
 // ------------------------------------------------- roles of a second process
@@ -240,33 +231,6 @@ TEST_F(IpcMemoryTest, SmallNeighboursAreSharedEachByItself) {
   EXPECT_EQ(readInts(first, 10), std::vector<int>(10, 6));
 }
 
-TEST_F(IpcMemoryTest, ExportingAgainGivesTheSameHandle) {
-  int* data = makeArray<int>(0, kCount);
-  const auto first = exportMemory(data);
-  const auto second = exportMemory(data);
-  EXPECT_EQ(std::memcmp(&first, &second, sizeof(first)), 0);
-  // The next allocation at this address is another one.
-  ASSERT_OK(soft_free(data));
-  int* next = makeArray<int>(0, kCount);
-  ASSERT_EQ(next, data);
-  EXPECT_EQ(readInts(next), std::vector<int>(kCount, 0))
-      << "freed pages come back as zeros";
-  const auto third = exportMemory(next);
-  EXPECT_NE(std::memcmp(&first, &third, sizeof(first)), 0);
-}
-
-TEST_F(IpcMemoryTest, ALimitOnFilesIsAnError) {
-  char* memory = makeArray<char>(0, std::size_t{8} << 20);
-  rlimit before{};
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
-  const rlimit small{4096, before.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  soft_ipc_handle handle{};
-  EXPECT_SOFT(SOFT_OUT_OF_MEMORY, soft_ipc_export_memory(memory, &handle));
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
-  EXPECT_OK(soft_ipc_export_memory(memory, &handle));
-}
-
 TEST_F(IpcMemoryTest, BadHandlesAreErrors) {
   int* data = makeArray<int>(0, kCount);
   soft_ipc_handle handle = exportMemory(data);
@@ -308,58 +272,6 @@ TEST_F(IpcMemoryTest, UnrelatedProcesses) {
   int* data = open(handle);
   EXPECT_EQ(readInts(data), numbers(8));
   EXPECT_OK(soft_ipc_close_memory(data));
-}
-
-// Not one increment is lost while the pages move under running kernels.
-TEST_F(IpcMemoryTest, WorkOfOtherThreadsSurvivesTheMove) {
-  constexpr std::size_t kBytes = std::size_t{8} << 20;
-  soft_stream* stream = makeStream(0);
-  soft_stream* other = makeStream(1);
-  for (int move = 0; move < 5; ++move) {
-    auto* data = makeArray<int>(0, kBytes / sizeof(int));
-    auto* counter = static_cast<int*>(soft_translate(stream, data, kBytes));
-    // Only bytes that are not zero take time to move.
-    ASSERT_OK(soft_memset_async(data, 1, kBytes, stream));
-    ASSERT_OK(soft_memset_async(data, 0, sizeof(int), stream));
-    std::atomic<int> launches{0};
-    std::atomic<bool> moved{false};
-    std::thread producer([&] {
-      while (!moved) {
-        EXPECT_OK(launch(stream, [counter] { ++*counter; }));
-        EXPECT_OK(launch(other, [] {}));
-        ++launches;
-      }
-    });
-    while (launches == 0) std::this_thread::yield();
-    exportMemory(data);
-    moved = true;
-    producer.join();
-    ASSERT_OK(soft_stream_synchronize(stream));
-    ASSERT_EQ(readInts(data, 1)[0], launches);
-    ASSERT_OK(soft_free(data));
-  }
-}
-
-// A worker that waits for another stream is as good as stopped.
-TEST_F(IpcMemoryTest, StreamsThatWaitForOneAnotherPause) {
-  auto* data = makeArray<int>(0, kCount);
-  soft_stream* first = makeStream(0);
-  soft_stream* second = makeStream(1);
-  soft_event* event = nullptr;
-  ASSERT_OK(soft_event_create(0, SOFT_EVENT_DISABLE_TIMING, &event));
-  std::atomic<bool> stop{false};
-  std::thread producer([&] {
-    while (!stop) {
-      EXPECT_OK(launch(first, [] {}));
-      EXPECT_OK(soft_event_record(event, first));
-      EXPECT_OK(soft_stream_wait_event(second, event));
-      EXPECT_OK(launch(second, [] {}));
-    }
-  });
-  exportMemory(data);
-  stop = true;
-  producer.join();
-  EXPECT_OK(soft_event_destroy(event));
 }
 
 // Resident pages of shared memory that this process has mapped, in bytes.
