@@ -35,6 +35,7 @@
  *  - a wait, outside of a capture, for an event of a capture that has ended;
  *  - copies of pageable host memory;
  *  - an address that soft_translate refuses;
+ *  - work for a device that is lost (SOFT_DEVICE_LOST);
  *  - the device's default stream: work of it that would have to wait for a
  *    stream being captured, and a wait of it for an event of a capture, are
  *    SOFT_CAPTURE_IMPLICIT;

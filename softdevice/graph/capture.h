@@ -72,6 +72,9 @@ soft_status checkNotImplied(const char* function, const soft_stream* stream);
 // `function` has been given an address that it refuses, as `message` tells.
 void spoilByAddress(const char* function, const soft_stream* stream,
                     const char* message);
+// A call on `stream` has failed, as the last message tells, and the stream's
+// capture lacks what the call was to record.
+void spoilByFailure(const soft_stream* stream);
 // The device's streams are about to go away.
 void abandonCaptures(const Device& device);
 

@@ -105,6 +105,14 @@ void spoilByAddress(const char* function, const soft_stream* stream,
   }
 }
 
+void spoilByFailure(const soft_stream* stream) {
+  if (!stream->isCapturing()) return;
+  const Captures captures;
+  if (Capture* capture = captures.of(stream)) {
+    capture->spoil(soft_last_message());
+  }
+}
+
 void abandonCaptures(const Device& device) {
   Captures captures;
   for (std::size_t i = captures.all().size(); i-- > 0;) {

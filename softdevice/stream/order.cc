@@ -55,7 +55,11 @@ soft_status orderWithOthers(const char* function, soft_stream* stream) {
 }
 
 soft_status enterBarred(const char* function, soft_stream* stream) {
-  if (stream->device().lost()) return stream->device().error();
+  if (stream->device().lost()) {
+    const soft_status status = stream->device().error();
+    spoilByFailure(stream);
+    return status;
+  }
   return stream->isOrdered() ? orderWithOthers(function, stream) : SOFT_OK;
 }
 

@@ -3,9 +3,13 @@
 // Calls that spoil a capture.
 #include <functional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "softdevice/soft_copy_2d.h"
+#include "softdevice/soft_debug.h"
+#include "softdevice/soft_ipc.h"
+#include "softdevice/soft_virtual_memory.h"
 #include "softdevice/tests/graph_test_base.h"
 
 namespace dipu::softdevice {
@@ -111,6 +115,92 @@ TEST_F(CaptureIllegalTest, AnIllegalAddressSpoilsTheCapture) {
         return launch(stream, [] {});
       },
       "illegal address", SOFT_CAPTURE_INVALIDATED);
+}
+
+TEST_F(CaptureIllegalTest, ALostDeviceSpoilsTheCapture) {
+  soft_stream* stream = makeStream(0);
+  begin(stream);
+  ASSERT_OK(soft_fault_add("lost=1,device=1"));
+  soft_stream* other = nullptr;
+  ASSERT_OK(soft_stream_create(1, 0, SOFT_STREAM_NON_BLOCKING, &other));
+  EXPECT_SOFT(SOFT_DEVICE_LOST, launch(other, [] {}));
+  EXPECT_EQ(captureStatus(stream), SOFT_CAPTURE_STATUS_ACTIVE)
+      << "device 0 is not lost";
+  expectEnds(stream);
+
+  ASSERT_OK(soft_fault_add("lost=1,device=0"));
+  EXPECT_SOFT(SOFT_DEVICE_LOST, launch(stream, [] {}));
+  begin(stream);
+  EXPECT_SOFT(SOFT_DEVICE_LOST, launch(stream, [] {}));
+  EXPECT_TRUE(lastMessageHas("lost=1")) << soft_last_message();
+  EXPECT_EQ(captureStatus(stream), SOFT_CAPTURE_STATUS_INVALIDATED);
+  soft_graph* graph = nullptr;
+  EXPECT_SOFT(SOFT_CAPTURE_INVALIDATED,
+              soft_stream_end_capture(stream, &graph));
+  EXPECT_TRUE(lastMessageHas("lost=1")) << soft_last_message();
+  EXPECT_EQ(graph, nullptr);
+  ASSERT_OK(soft_fault_clear());
+}
+
+TEST_F(CaptureIllegalTest, CallsThatShareOrMapMemoryNameThemselves) {
+  std::size_t part = 0;
+  ASSERT_OK(soft_vm_granularity(&part));
+  void* device = makeArray<char>(0, 4096);
+  void* reserved = nullptr;
+  ASSERT_OK(soft_vm_reserve(0, 2 * part, 0, nullptr, &reserved));
+  soft_vm_memory memory = 0;
+  ASSERT_OK(soft_vm_create(0, part, &memory));
+  soft_ipc_handle handle{};
+  soft_vm_memory other = 0;
+  soft_vm_access access = 0;
+  void* out = nullptr;
+  const std::vector<std::pair<const char*, std::function<soft_status()>>>
+      calls = {
+          {"soft_ipc_export_memory",
+           [&] { return soft_ipc_export_memory(device, &handle); }},
+          {"soft_ipc_open_memory",
+           [&] { return soft_ipc_open_memory(0, &handle, &out); }},
+          {"soft_ipc_close_memory",
+           [&] { return soft_ipc_close_memory(device); }},
+          {"soft_vm_reserve",
+           [&] { return soft_vm_reserve(0, part, 0, nullptr, &out); }},
+          {"soft_vm_release",
+           [&] { return soft_vm_release(reserved, 2 * part); }},
+          {"soft_vm_create", [&] { return soft_vm_create(0, part, &other); }},
+          {"soft_vm_destroy", [&] { return soft_vm_destroy(memory); }},
+          {"soft_vm_map",
+           [&] { return soft_vm_map(reserved, part, memory, 0); }},
+          {"soft_vm_unmap", [&] { return soft_vm_unmap(reserved, part); }},
+          {"soft_vm_get_access",
+           [&] { return soft_vm_get_access(reserved, 0, &access); }},
+          {"soft_vm_set_access",
+           [&] {
+             return soft_vm_set_access(reserved, part, 0,
+                                       SOFT_VM_ACCESS_READ_WRITE);
+           }},
+  };
+  for (const auto& [name, call] : calls) {
+    soft_stream* stream = makeStream(0);
+    begin(stream);
+    EXPECT_SOFT(SOFT_CAPTURE_UNSUPPORTED, call());
+    EXPECT_TRUE(lastMessageHas(name)) << soft_last_message();
+    expectEndsSpoilt(stream, name);
+    ASSERT_OK(soft_stream_destroy(stream));
+  }
+  EXPECT_OK(soft_vm_map(reserved, part, memory, 0)) << "nothing was changed";
+}
+
+TEST_F(CaptureIllegalTest, SharingAnEventIsPermitted) {
+  soft_event* event =
+      makeEvent(0, SOFT_EVENT_INTERPROCESS | SOFT_EVENT_DISABLE_TIMING);
+  soft_ipc_handle handle{};
+  soft_stream* stream = makeStream(0);
+  begin(stream);
+  EXPECT_OK(soft_ipc_export_event(event, &handle));
+  EXPECT_SOFT(SOFT_NOT_PERMITTED, soft_ipc_open_event(0, &handle, &event))
+      << "its own";
+  expectEnds(stream);
+  EXPECT_OK(soft_event_destroy(event));
 }
 
 TEST_F(CaptureIllegalTest, UnsafeCallsAreRefusedByMode) {
