@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Eight threads use two devices at once, in every way, and check each byte.
+// STRESS_ROUNDS, a positive number, makes each of them work longer or shorter.
+#include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <random>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -14,9 +20,35 @@ namespace dipu::softdevice {
 namespace {
 
 constexpr int kThreads = 8;
-constexpr int kRounds = 60;
 
-using StressTest = DeviceTest;
+// Of each thread; 0 for a text that is no positive number. nullptr: the usual.
+int roundsOf(const char* text) {
+  if (text == nullptr) return 60;
+  int rounds = 0;
+  const char* const end = text + std::strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, rounds);
+  return error == std::errc() && stop == end ? std::max(rounds, 0) : 0;
+}
+
+class StressTest : public DeviceTest {
+ protected:
+  void SetUp() override {
+    const char* text = std::getenv("STRESS_ROUNDS");
+    rounds_ = roundsOf(text);
+    ASSERT_GT(rounds_, 0) << "STRESS_ROUNDS='" << text
+                          << "' is no number of rounds; give 1 or more";
+  }
+  int rounds_ = 0;
+};
+
+TEST(StressRoundsTest, OnlyPositiveNumbersCount) {
+  EXPECT_EQ(roundsOf("1"), 1);
+  EXPECT_EQ(roundsOf("20000"), 20000);
+  for (const char* text :
+       {"", "0", "-3", "many", "1e4", "60 ", "99999999999"}) {
+    EXPECT_EQ(roundsOf(text), 0) << text;
+  }
+}
 
 // A buffer that moves through devices and streams; what it must hold follows
 // from its seed alone.
@@ -69,8 +101,8 @@ class Worker {
     }
   }
 
-  void run() {
-    for (int round = 0; round < kRounds; ++round) {
+  void run(int rounds) {
+    for (int round = 0; round < rounds; ++round) {
       Cargo* cargo = take();
       for (int step = random_() % 6; step > 0; --step) work(cargo);
       if (random_() % 4 == 0) {
@@ -186,11 +218,12 @@ class Worker {
   soft_stream* streams_[2][2] = {};
 };
 
-void runWorkers() {
+void runWorkers(int rounds) {
   std::atomic<Cargo*> exchange{nullptr};
   std::vector<std::thread> threads;
   for (uint32_t thread = 0; thread < kThreads; ++thread) {
-    threads.emplace_back([&, thread] { Worker(thread, &exchange).run(); });
+    threads.emplace_back(
+        [&, thread] { Worker(thread, &exchange).run(rounds); });
   }
   for (std::thread& thread : threads) thread.join();
   if (Cargo* left = exchange.load()) {
@@ -200,13 +233,13 @@ void runWorkers() {
   }
 }
 
-TEST_F(StressTest, EightThreads) { runWorkers(); }
+TEST_F(StressTest, EightThreads) { runWorkers(rounds_); }
 
 TEST_F(StressTest, EightThreadsWhileOthersWatch) {
   ASSERT_OK(soft_trace_start(100));
   ASSERT_OK(soft_counters_start());
   ASSERT_OK(soft_fault_add("slow_us=30,kernel=+0x"));
-  runWorkers();
+  runWorkers(rounds_);
   ASSERT_OK(soft_fault_clear());
   ASSERT_OK(soft_counters_stop());
   ASSERT_OK(soft_trace_stop());
@@ -214,14 +247,14 @@ TEST_F(StressTest, EightThreadsWhileOthersWatch) {
 
 TEST_F(StressTest, EightThreadsUnderASchedule) {
   ASSERT_OK(soft_schedule_set(1));
-  runWorkers();
+  runWorkers(rounds_);
   ASSERT_OK(soft_schedule_clear());
 }
 
 TEST_F(StressTest, MemoryIsAllGivenBack) {
   std::size_t free_bytes = 0;
   std::size_t total = 0;
-  runWorkers();
+  runWorkers(rounds_);
   for (int32_t device : {0, 1}) {
     ASSERT_OK(soft_memory_info(device, &free_bytes, &total));
     EXPECT_EQ(free_bytes, total);
