@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "softdevice/stream/event.h"
 
-#include <chrono>
 #include <new>
 #include <utility>
 
 #include "softdevice/base/status.h"
+#include "softdevice/debug/observe.h"
 #include "softdevice/debug/schedule.h"
 #include "softdevice/debug/trace.h"
 #include "softdevice/device/device.h"
@@ -29,6 +29,7 @@ using dipu::softdevice::EventRecord;
 using dipu::softdevice::existingDevice;
 using dipu::softdevice::fail;
 using dipu::softdevice::findDevice;
+using dipu::softdevice::nowNanoseconds;
 using dipu::softdevice::schedulePoint;
 using dipu::softdevice::SharedEvent;
 using dipu::softdevice::TaskKind;
@@ -79,10 +80,7 @@ soft_status checkMayAwait(const char* function, const EventRecord& record) {
 }  // namespace
 
 void TimeStamp::take() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  nanoseconds.store(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(),
-      std::memory_order_relaxed);
+  nanoseconds.store(nowNanoseconds(), std::memory_order_relaxed);
 }
 
 bool EventRecord::reached() const {
