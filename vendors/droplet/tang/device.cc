@@ -82,9 +82,7 @@ tangError_t tangDeviceReset(void) {
   const int device = currentDevice();
   // While its events are valid. Its memory goes with all other.
   dipu::tang::forgetKeptMemory(device);
-  if (tangError_t error = check(soft_device_reset(device))) return error;
-  dipu::tang::forgetPerThreadStreams(device);
-  return tangSuccess;
+  return check(soft_device_reset(device));
 }
 
 tangError_t tangDeviceGetAttribute(int* value, tangDeviceAttr attr,

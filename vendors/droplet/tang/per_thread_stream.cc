@@ -1,56 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The stream that tangStreamPerThread names.
-#include <atomic>
 #include <cstdint>
+#include <memory>
+#include <new>
 
+#include "softdevice/soft_graph.h"
 #include "vendors/droplet/tang/status.h"
 
 namespace dipu::tang {
 namespace {
 
-constexpr int kMaxDevices = 16;
-
-// How often a device has been reset, which ends its streams.
-std::atomic<uint64_t> resets[kMaxDevices];
-
+// One stream per device, NULL until it is asked for.
 struct ThreadStreams {
-  struct Entry {
-    soft_stream* stream = nullptr;
-    uint64_t resets = 0;
-  };
-
   // Their work is finished, not waited for.
   ~ThreadStreams() {
-    for (int device = 0; device < kMaxDevices; ++device) {
-      const Entry& entry = entries[device];
-      if (entry.stream != nullptr && entry.resets == resets[device].load()) {
-        soft_stream_destroy(entry.stream);
-      }
+    for (int32_t device = 0; device < count; ++device) {
+      if (streams[device] != nullptr) soft_stream_destroy(streams[device]);
     }
   }
 
-  Entry entries[kMaxDevices];
+  int32_t count = 0;
+  std::unique_ptr<soft_stream*[]> streams;
 };
+
+tangError_t createArray(ThreadStreams* mine) {
+  int32_t count = 0;
+  if (tangError_t error = check(soft_device_count(&count))) return error;
+  if (count == 0) return fail(tangErrorNoDevice, "SOFTDEVICE_COUNT is 0");
+  mine->streams.reset(new (std::nothrow) soft_stream*[count]());
+  if (mine->streams == nullptr) {
+    return fail(tangErrorMemoryAllocation,
+                "tangStreamPerThread: no host memory for %d handles", count);
+  }
+  mine->count = count;
+  return tangSuccess;
+}
+
+// False once its device has been reset. A handle is never given out again.
+bool isAlive(soft_stream* stream) {
+  soft_capture_status status = SOFT_CAPTURE_STATUS_NONE;
+  return stream != nullptr &&
+         soft_stream_get_capture(stream, &status, nullptr) == SOFT_OK;
+}
 
 }  // namespace
 
 tangError_t perThreadStream(int device, soft_stream** out_stream) {
-  static thread_local ThreadStreams streams;
-  ThreadStreams::Entry& entry = streams.entries[device];
-  const uint64_t now = resets[device].load();
-  if (entry.stream == nullptr || entry.resets != now) {
-    soft_stream* stream = nullptr;
+  static thread_local ThreadStreams mine;
+  if (mine.streams == nullptr) {
+    if (tangError_t error = createArray(&mine)) return error;
+  }
+  soft_stream*& stream = mine.streams[device];
+  if (!isAlive(stream)) {
     if (tangError_t error = check(soft_stream_create(
             device, /*priority=*/0, SOFT_STREAM_DEFAULT, &stream))) {
       return error;
     }
-    entry = {stream, now};
   }
-  *out_stream = entry.stream;
+  *out_stream = stream;
   return tangSuccess;
 }
-
-void forgetPerThreadStreams(int device) { resets[device].fetch_add(1); }
 
 }  // namespace dipu::tang

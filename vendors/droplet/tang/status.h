@@ -38,8 +38,6 @@ tangError_t resolveStream(tangStream_t stream, soft_stream** out_stream);
 
 // The calling thread's stream of `device`, made when first asked for.
 tangError_t perThreadStream(int device, soft_stream** out_stream);
-// The streams of perThreadStream have ended with all others of the device.
-void forgetPerThreadStreams(int device);
 
 // Device memory, with what tangFreeAsync keeps given back first if need be.
 tangError_t allocateOn(int device, size_t bytes, void** out_ptr);
