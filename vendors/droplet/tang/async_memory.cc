@@ -36,6 +36,13 @@ KeptMemory& keptMemory() {
   return *instance;
 }
 
+void putBlock(const Block& block) {
+  KeptMemory& kept = keptMemory();
+  std::lock_guard<std::mutex> lock(kept.mutex);
+  kept.blocks.push_back(block);
+  kept.count = kept.blocks.size();
+}
+
 // Takes the blocks of `device` out.
 std::vector<Block> takeBlocks(int device) {
   KeptMemory& kept = keptMemory();
@@ -94,10 +101,7 @@ tangError_t keep(Block block, soft_stream* stream) {
     soft_event_destroy(block.freed);
     return error;
   }
-  KeptMemory& kept = keptMemory();
-  std::lock_guard<std::mutex> lock(kept.mutex);
-  kept.blocks.push_back(block);
-  kept.count = kept.blocks.size();
+  putBlock(block);
   return tangSuccess;
 }
 
@@ -107,9 +111,13 @@ tangError_t releaseKeptMemory(int device) {
   if (keptMemory().count == 0) return tangSuccess;
   tangError_t result = tangSuccess;
   for (const Block& block : takeBlocks(device)) {
-    soft_event_destroy(block.freed);
     const tangError_t error = check(soft_free(block.ptr));
-    if (result == tangSuccess) result = error;
+    if (error == tangSuccess) {
+      soft_event_destroy(block.freed);
+    } else {
+      putBlock(block);  // a task, which must not wait, may ask
+      result = error;
+    }
   }
   return result;
 }

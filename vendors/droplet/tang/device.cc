@@ -80,9 +80,10 @@ tangError_t tangDeviceSynchronize(void) {
 
 tangError_t tangDeviceReset(void) {
   const int device = currentDevice();
-  // While its events are valid. Its memory goes with all other.
+  if (tangError_t error = check(soft_device_reset(device))) return error;
   dipu::tang::forgetKeptMemory(device);
-  return check(soft_device_reset(device));
+  dipu::tang::forgetOpenedMemory(device);
+  return tangSuccess;
 }
 
 tangError_t tangDeviceGetAttribute(int* value, tangDeviceAttr attr,

@@ -2,6 +2,7 @@
 //
 // Memory shared between processes.
 #include <cstring>
+#include <iterator>
 #include <mutex>
 #include <unordered_map>
 
@@ -20,11 +21,16 @@ static_assert(sizeof(tangIpcMemHandle_t) == sizeof(soft_ipc_handle),
 
 namespace {
 
-// How often each address is open: it is not this process's to free. Never
-// destroyed, like the memory.
+struct Opened {
+  int device = 0;
+  int times = 0;
+};
+
+// By address, which is not this process's to free. Never destroyed, like the
+// memory.
 struct OpenedMemory {
   std::mutex mutex;
-  std::unordered_map<const void*, int> opens;
+  std::unordered_map<const void*, Opened> opens;
 };
 
 OpenedMemory& openedMemory() {
@@ -38,6 +44,14 @@ bool dipu::tang::isOpenedMemory(const void* ptr) {
   OpenedMemory& opened = openedMemory();
   std::lock_guard<std::mutex> lock(opened.mutex);
   return opened.opens.count(ptr) != 0;
+}
+
+void dipu::tang::forgetOpenedMemory(int device) {
+  OpenedMemory& opened = openedMemory();
+  std::lock_guard<std::mutex> lock(opened.mutex);
+  for (auto it = opened.opens.begin(); it != opened.opens.end();) {
+    it = it->second.device == device ? opened.opens.erase(it) : std::next(it);
+  }
 }
 
 tangError_t tangIpcGetMemHandle(tangIpcMemHandle_t* pHandle, void* devPtr) {
@@ -74,12 +88,15 @@ tangError_t tangIpcOpenMemHandle(void** devPtr, tangIpcMemHandle_t handle,
   if (tangError_t error = requireProcess()) return error;
   OpenedMemory& opened = openedMemory();
   std::lock_guard<std::mutex> lock(opened.mutex);
+  const int device = currentDevice();
   void* ptr = nullptr;
   if (tangError_t error =
-          check(soft_ipc_open_memory(currentDevice(), &soft_handle, &ptr))) {
+          check(soft_ipc_open_memory(device, &soft_handle, &ptr))) {
     return error;
   }
-  ++opened.opens[ptr];
+  Opened& open = opened.opens[ptr];
+  open.device = device;
+  ++open.times;
   *devPtr = ptr;
   return tangSuccess;
 }
@@ -94,7 +111,7 @@ tangError_t tangIpcCloseMemHandle(void* devPtr) {
                 "tangIpcCloseMemHandle: %p was not opened", devPtr);
   }
   if (tangError_t error = check(soft_ipc_close_memory(devPtr))) return error;
-  if (--found->second == 0) opened.opens.erase(found);
+  if (--found->second.times == 0) opened.opens.erase(found);
   return tangSuccess;
 }
 

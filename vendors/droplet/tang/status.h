@@ -42,11 +42,13 @@ tangError_t perThreadStream(int device, soft_stream** out_stream);
 // Device memory, with what tangFreeAsync keeps given back first if need be.
 tangError_t allocateOn(int device, size_t bytes, void** out_ptr);
 // Memory that tangFreeAsync keeps for `device`: gives it back, which waits for
-// the device, or forgets it because the device is about to be reset.
+// the device, or forgets it because the device has been reset.
 tangError_t releaseKeptMemory(int device);
 void forgetKeptMemory(int device);
 // Whether `ptr` is memory of another process.
 bool isOpenedMemory(const void* ptr);
+// A reset of `device` has closed what was opened on it.
+void forgetOpenedMemory(int device);
 // Whether `ptr` has been given to tangFreeAsync.
 bool isKeptMemory(const void* ptr);
 

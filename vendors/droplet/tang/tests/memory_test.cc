@@ -76,6 +76,25 @@ TEST_F(MemoryTest, FreedMemoryServesItsStreamAtOnce) {
   EXPECT_EQ(tangFree(elsewhere), tangSuccess);
 }
 
+TEST_F(MemoryTest, KeptMemoryOutlivesWhatATaskIsRefused) {
+  void* first = nullptr;
+  ASSERT_TANG(tangSuccess, tangMallocAsync(&first, kMiB, stream_));
+  ASSERT_TANG(tangSuccess, tangFreeAsync(first, stream_));
+  static tangError_t refused[2];
+  const auto task = [](void*) {
+    void* data = nullptr;
+    refused[0] = tangDeviceReset();
+    refused[1] = tangMalloc(&data, 64 * kMiB);
+  };
+  ASSERT_TANG(tangSuccess, tangLaunchHostFunc(stream_, task, nullptr));
+  ASSERT_TANG(tangSuccess, tangStreamSynchronize(stream_));
+  EXPECT_EQ(refused[0], tangErrorIllegalState);
+  EXPECT_NE(refused[1], tangSuccess) << "it would have to wait";
+  void* again = nullptr;
+  ASSERT_TANG(tangSuccess, tangMallocAsync(&again, kMiB, stream_));
+  EXPECT_EQ(again, first);
+}
+
 TEST_F(MemoryTest, KeptMemoryIsFoundDuringCaptures) {
   void* first = nullptr;
   ASSERT_TANG(tangSuccess, tangMallocAsync(&first, kMiB, stream_));
