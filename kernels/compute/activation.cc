@@ -1,38 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/compute/activation.h"
 
+#include "kernels/compute/activation_apply.h"
 #include "kernels/compute/compute_dispatch.h"
 #include "kernels/compute/math.h"
 
 namespace dipu::kernels {
 namespace {
 
+using activation::backward;
+using activation::forward;
+
 constexpr int32_t kVector = 8;
-
-template <typename F>
-Status forward(const Queue& queue, const char* name, int32_t cost,
-               const TensorView& out, const TensorView& input, const F& make) {
-  Status status = Status::kOk;
-  const bool known = dispatchReal(computeTypeOf(out, input), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    status = applyUnary<T>(queue, make(tag), cost, out, input);
-  });
-  return known ? status : unsupportedDType(name, input.dtype);
-}
-
-template <typename F>
-Status backward(const Queue& queue, const char* name, int32_t cost,
-                const TensorView& grad_input, const TensorView& grad_output,
-                const TensorView& saved, const F& make) {
-  Status status = Status::kOk;
-  const bool known = dispatchReal(
-      computeTypeOf(grad_input, grad_output, saved), [&](auto tag) {
-        using T = typename decltype(tag)::type;
-        status = applyBinary<T, T>(queue, make(tag), cost, grad_input,
-                                   grad_output, saved);
-      });
-  return known ? status : unsupportedDType(name, saved.dtype);
-}
 
 constexpr double kSqrtHalf = 0.70710678118654752440;
 constexpr double kSqrtTwoOverPi = 0.79788456080286535588;
