@@ -24,6 +24,8 @@ double pairReference(PairLossKind kind, double x, double t, double p) {
       return d * d;
     case PairLossKind::kSmoothL1:
       return d < 0.5 ? d * d : d - 0.25;  // beta 0.5
+    case PairLossKind::kHuber:
+      return d <= 0.5 ? 0.5 * d * d : 0.5 * (d - 0.25);  // delta 0.5
     case PairLossKind::kBinaryEntropy:
       return -t * std::log(x) - (1 - t) * std::log(1 - x);
     default: {
@@ -33,9 +35,9 @@ double pairReference(PairLossKind kind, double x, double t, double p) {
   }
 }
 
-const PairLossKind kKinds[] = {PairLossKind::kSquared, PairLossKind::kSmoothL1,
-                               PairLossKind::kBinaryEntropy,
-                               PairLossKind::kBinaryEntropyLogits};
+const PairLossKind kKinds[] = {
+    PairLossKind::kSquared, PairLossKind::kSmoothL1, PairLossKind::kHuber,
+    PairLossKind::kBinaryEntropy, PairLossKind::kBinaryEntropyLogits};
 
 // Inputs and targets that every kind accepts: between 0 and 1.
 struct PairCase {

@@ -20,6 +20,8 @@ DenseLoop forwardLoop(PairLossKind kind) {
       return &pairLossLoop<C, PairLossKind::kSquared>;
     case PairLossKind::kSmoothL1:
       return &pairLossLoop<C, PairLossKind::kSmoothL1>;
+    case PairLossKind::kHuber:
+      return &pairLossLoop<C, PairLossKind::kHuber>;
     case PairLossKind::kBinaryEntropy:
       return &pairLossLoop<C, PairLossKind::kBinaryEntropy>;
     default:
@@ -34,6 +36,8 @@ DenseLoop backwardLoop(PairLossKind kind) {
       return &pairLossBackwardLoop<C, PairLossKind::kSquared>;
     case PairLossKind::kSmoothL1:
       return &pairLossBackwardLoop<C, PairLossKind::kSmoothL1>;
+    case PairLossKind::kHuber:
+      return &pairLossBackwardLoop<C, PairLossKind::kHuber>;
     case PairLossKind::kBinaryEntropy:
       return &pairLossBackwardLoop<C, PairLossKind::kBinaryEntropy>;
     default:

@@ -19,6 +19,7 @@ enum class Reduction { kNone = 0, kMean = 1, kSum = 2 };
 enum class PairLossKind {
   kSquared,        // (x - t)^2
   kSmoothL1,       // (x - t)^2 / (2 beta) near 0, |x - t| - beta / 2 beyond
+  kHuber,          // (x - t)^2 / 2 near 0, beta (|x - t| - beta / 2) beyond
   kBinaryEntropy,  // -t log(x) - (1 - t) log(1 - x), logarithms >= -100
   kBinaryEntropyLogits,  // the same of sigmoid(x)
 };
@@ -26,7 +27,7 @@ enum class PairLossKind {
 struct PairLossArguments {
   PairLossKind kind;
   Reduction reduction;
-  double beta = 1.0;  // of kSmoothL1
+  double beta = 1.0;  // of kSmoothL1 and kHuber
   TensorView input;
   TensorView target;
   TensorView weight;      // may be undefined; factor of each element

@@ -55,6 +55,21 @@ struct PairLoss<C, PairLossKind::kSmoothL1> {
 };
 
 template <typename C>
+struct PairLoss<C, PairLossKind::kHuber> {
+  static C value(C x, C t, C, C delta) {
+    const C d = x > t ? x - t : t - x;
+    const C distance = (x - t) != (x - t) ? x - t : d;
+    return distance <= delta ? C(0.5) * distance * distance
+                             : delta * (distance - C(0.5) * delta);
+  }
+  static C slope(C x, C t, C, C delta) {
+    const C d = x - t;
+    if (d <= -delta) return -delta;
+    return d >= delta ? delta : d;
+  }
+};
+
+template <typename C>
 struct PairLoss<C, PairLossKind::kBinaryEntropy> {
   static C value(C x, C t, C, C) {
     const C positive = atLeast(std::log(x), C(-100));
