@@ -7,6 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/compute/optimizer/adagrad.h"
+#include "kernels/compute/optimizer/adaptive.h"
 #include "kernels/compute/optimizer/foreach.h"
 #include "kernels/tests/device_tensor.h"
 
@@ -107,6 +109,76 @@ TEST(AdamTest, RefusesTensorsThatDoNotCorrespond) {
   wrong.gradient = transposed.view();
   const AdamOptions options{};
   EXPECT_EQ(adam(queue, &wrong, 1, options, 1), Status::kUnsupported);
+}
+
+TEST(AdagradTest, DecaysTheRateByTheStep) {
+  TestQueue queue;
+  for (const bool maximize : {false, true}) {
+    const auto p = randomTensor<double>({5}, 1);
+    const auto g = randomTensor<double>({5}, 2);
+    const DeviceTensor<double> sum({5}, 0.5);
+    const DeviceTensor<float> step({}, 3.0F);
+    const auto before = p.read();
+    const AdagradParameter parameter{p.view(), g.view(), sum.view(),
+                                     step.view()};
+    ASSERT_EQ(adagrad(queue, &parameter, 1, {0.1, 0.25, 0.3, 1e-8, maximize}),
+              Status::kOk);
+    for (std::size_t i = 0; i < 5; ++i) {
+      const double gradient =
+          (maximize ? -g.read()[i] : g.read()[i]) + 0.3 * before[i];
+      const double squares = 0.5 + gradient * gradient;
+      EXPECT_NEAR(sum.read()[i], squares, 1e-12);
+      EXPECT_NEAR(p.read()[i],
+                  before[i] - 0.1 / 1.5 * gradient / std::sqrt(squares), 1e-8);
+    }
+  }
+}
+
+TEST(RmspropTest, CenteredAndWithMomentum) {
+  TestQueue queue;
+  for (const bool both : {false, true}) {
+    const auto p = randomTensor<double>({5}, 1);
+    const auto g = randomTensor<double>({5}, 2);
+    const DeviceTensor<double> square({5}, 4.0);
+    const DeviceTensor<double> average({5}, 0.5);
+    const DeviceTensor<double> buffer({5}, 0.25);
+    const auto before = p.read();
+    const double momentum = both ? 0.75 : 0.0;
+    ASSERT_EQ(rmsprop(queue, p.view(), g.view(), square.view(), average.view(),
+                      buffer.view(), {0.1, 0.9, 1e-3, 0.3, momentum, both}),
+              Status::kOk);
+    for (std::size_t i = 0; i < 5; ++i) {
+      const double gradient = g.read()[i] + 0.3 * before[i];
+      const double squares = 3.6 + 0.1 * gradient * gradient;
+      const double mean = both ? 0.45 + 0.1 * gradient : 0.0;
+      const double step = gradient / (std::sqrt(squares - mean * mean) + 1e-3) +
+                          momentum * 0.25;
+      EXPECT_NEAR(square.read()[i], squares, 1e-12);
+      EXPECT_NEAR(average.read()[i], both ? mean : 0.5, 1e-12);
+      EXPECT_NEAR(buffer.read()[i], both ? step : 0.25, 1e-12);
+      EXPECT_NEAR(p.read()[i], before[i] - 0.1 * step, 1e-12);
+    }
+  }
+}
+
+TEST(AdadeltaTest, StepsAsLongAsTheLastOnes) {
+  TestQueue queue;
+  const auto p = randomTensor<double>({5}, 1);
+  const auto g = randomTensor<double>({5}, 2);
+  const DeviceTensor<double> square({5}, 4.0);
+  const DeviceTensor<double> change({5}, 2.0);
+  const auto before = p.read();
+  ASSERT_EQ(adadelta(queue, p.view(), g.view(), square.view(), change.view(),
+                     {0.5, 0.9, 1e-3, 0.3}),
+            Status::kOk);
+  for (std::size_t i = 0; i < 5; ++i) {
+    const double gradient = g.read()[i] + 0.3 * before[i];
+    const double squares = 3.6 + 0.1 * gradient * gradient;
+    const double step =
+        std::sqrt(2.0 + 1e-3) / std::sqrt(squares + 1e-3) * gradient;
+    EXPECT_NEAR(p.read()[i], before[i] - 0.5 * step, 1e-12);
+    EXPECT_NEAR(change.read()[i], 1.8 + 0.1 * step * step, 1e-12);
+  }
 }
 
 TEST(SgdTest, MomentumAndNesterov) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "kernels/compute/optimizer/step_number.h"
 #include "kernels/compute/optimizer/tensor_list.h"
 
 namespace dipu::kernels {
@@ -14,16 +15,6 @@ constexpr int64_t kSgdCost = 4;
 // Operands of an Adam entry. The step is a scalar beside them.
 enum AdamOperand { kParameter, kGradient, kAverage, kSquare, kMaximum, kStep };
 constexpr int kAdamOperands = 6;
-
-// The number of the step, stored as any type that torch or DIOPI use for it.
-double readStep(const void* step, DType dtype) {
-  double value = 0;
-  dispatchAll(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    value = convertValue<double>(*static_cast<const T*>(step));
-  });
-  return value;
-}
 
 // The factors of one parameter's step.
 template <typename C>
