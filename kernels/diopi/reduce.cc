@@ -83,8 +83,8 @@ diopiError_t diopiStd(diopiContextHandle_t ctx, diopiTensorHandle_t out,
 diopiError_t diopiNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                        diopiConstTensorHandle_t input, const diopiScalar_t* p,
                        diopiSize_t dim) {
-  return done(norm(queueOf(ctx), view(out), view(input), scalar(p).to<double>(),
-                   dimsOf(dim)));
+  const double power = p == nullptr ? 2.0 : scalar(p).to<double>();
+  return done(norm(queueOf(ctx), view(out), view(input), power, dimsOf(dim)));
 }
 
 diopiError_t diopiLinalgVecNorm(diopiContextHandle_t ctx,
