@@ -28,6 +28,16 @@ SHAPES: Mapping[str, tuple[str, ...]] = {
     "normStats": ("Tensor", "int[]"),
     "normParams": ("Tensor", "Tensor?", "int[]"),
     "groupStats": ("Tensor", "int", "int"),
+    "halved": ("Tensor", "int"),
+    "perElement": ("Tensor", "Tensor"),
+    "reducedRows": ("Tensor", "int"),
+    "bags": ("Tensor", "Tensor", "bool"),
+    "bagSizes": ("Tensor", "bool"),
+    "bagMaxima": ("Tensor", "Tensor", "bool", "int"),
+    "distances": ("Tensor", "Tensor"),
+    "distancesGrad": ("Tensor", "Tensor"),
+    "pairs": ("Tensor",),
+    "gridSampled": ("Tensor", "Tensor"),
 }
 
 

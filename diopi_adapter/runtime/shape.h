@@ -62,4 +62,28 @@ OutputSpec normParams(const at::Tensor& input,
                       at::IntArrayRef normalized_shape);
 OutputSpec groupStats(const at::Tensor& input, int64_t batch, int64_t groups);
 
+// `tensor` with half its size in dimension `dim`.
+OutputSpec halved(const at::Tensor& tensor, int64_t dim);
+// The sizes of `index`, the type of `tensor`.
+OutputSpec perElement(const at::Tensor& tensor, const at::Tensor& index);
+// A loss per row of `input`, [C] or [N, C].
+OutputSpec reducedRows(const at::Tensor& input, int64_t reduction);
+
+// Embedding bags: a row of `weight` per bag, a number per bag, and, for the
+// mode that takes maxima, a number per element of the result.
+OutputSpec bags(const at::Tensor& weight, const at::Tensor& offsets,
+                bool include_last_offset);
+OutputSpec bagSizes(const at::Tensor& offsets, bool include_last_offset);
+OutputSpec bagMaxima(const at::Tensor& weight, const at::Tensor& offsets,
+                     bool include_last_offset, int64_t mode);
+
+// Distances between the rows of two batches of matrices, the gradient of the
+// first, and distances between all pairs of rows of one matrix.
+OutputSpec distances(const at::Tensor& x1, const at::Tensor& x2);
+OutputSpec distancesGrad(const at::Tensor& x1, const at::Tensor& x2);
+OutputSpec pairs(const at::Tensor& points);
+
+// `input` [N, C, ...] sampled at the places of `grid` [N, ..., coordinates].
+OutputSpec gridSampled(const at::Tensor& input, const at::Tensor& grid);
+
 }  // namespace dipu::adapter::shape
