@@ -2,9 +2,14 @@
 //
 // Operators without a DIOPI function that one or two others express.
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/_assert_async.h>
+#include <ATen/ops/_embedding_bag_dense_backward.h>
+#include <ATen/ops/_embedding_bag_sparse_backward.h>
 #include <ATen/ops/eq.h>
 
 #include <limits>
+#include <optional>
+#include <string_view>
 
 #include "diopi_adapter/aten/kernels.h"
 
@@ -31,12 +36,37 @@ at::Tensor& isPosInfOut(const at::Tensor& self, at::Tensor& out) {
   return isInfinityOut(self, kInfinity, out);
 }
 
+// `dep_token` keeps the assertion before what uses the result.
+at::Tensor assertBefore(const at::Tensor& self, std::string_view message,
+                        const at::Tensor& dep_token) {
+  at::_assert_async(self, message);
+  return dep_token.clone();
+}
+
+at::Tensor embeddingBagBackward(
+    const at::Tensor& grad, const at::Tensor& indices,
+    const at::Tensor& offsets, const at::Tensor& offset2bag,
+    const at::Tensor& bag_size, const at::Tensor& maximum_indices,
+    int64_t num_weights, bool scale_grad_by_freq, int64_t mode, bool sparse,
+    const std::optional<at::Tensor>& per_sample_weights, int64_t padding_idx) {
+  if (sparse) {
+    return at::_embedding_bag_sparse_backward(
+        grad, indices, offsets, offset2bag, bag_size, num_weights,
+        scale_grad_by_freq, mode, per_sample_weights, padding_idx);
+  }
+  return at::_embedding_bag_dense_backward(
+      grad, indices, offset2bag, bag_size, maximum_indices, num_weights,
+      scale_grad_by_freq, mode, per_sample_weights, padding_idx);
+}
+
 }  // namespace
 
 void registerComposite(torch::Library& library) {
   // Part of attention: _safe_softmax looks for rows that are masked out.
   library.impl("isneginf.out", isNegInfOut);
   library.impl("isposinf.out", isPosInfOut);
+  library.impl("_functional_assert_async.msg", assertBefore);
+  library.impl("_embedding_bag_backward", embeddingBagBackward);
 }
 
 }  // namespace dipu::aten

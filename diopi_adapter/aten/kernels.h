@@ -20,5 +20,7 @@ void registerConvolution(torch::Library& library);
 void registerOptimizers(torch::Library& library);
 void registerRecurrent(torch::Library& library);
 void registerComposite(torch::Library& library);
+void registerActivations(torch::Library& library);
+void registerCtcLoss(torch::Library& library);
 
 }  // namespace dipu::aten

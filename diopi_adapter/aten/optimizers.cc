@@ -6,7 +6,9 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_amp_foreach_non_finite_check_and_unscale_ops.h>
 #include <ATen/ops/_amp_update_scale_ops.h>
+#include <ATen/ops/_fused_adagrad_ops.h>
 #include <ATen/ops/_fused_adam_ops.h>
+#include <ATen/ops/_fused_adamw_ops.h>
 #include <ATen/ops/_fused_sgd_ops.h>
 
 #include "diopi_adapter/aten/kernels.h"
@@ -160,6 +162,63 @@ void fusedSgd(at::TensorList self, at::TensorList grads,
   }
 }
 
+// Learning rates in tensors. DIOPI takes numbers, so one on the device is
+// waited for.
+void fusedAdamTensorRate(at::TensorList self, at::TensorList grads,
+                         at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
+                         at::TensorList max_exp_avg_sqs,
+                         at::TensorList state_steps, const at::Tensor& lr,
+                         double beta1, double beta2, double weight_decay,
+                         double eps, bool amsgrad, bool maximize,
+                         const OptionalTensor& grad_scale,
+                         const OptionalTensor& found_inf) {
+  at::_ops::_fused_adam_::call(self, grads, exp_avgs, exp_avg_sqs,
+                               max_exp_avg_sqs, state_steps, lr.item<double>(),
+                               beta1, beta2, weight_decay, eps, amsgrad,
+                               maximize, grad_scale, found_inf);
+  fallback::countNative("_fused_adam_.tensor_lr");
+}
+
+void fusedAdamWTensorRate(at::TensorList self, at::TensorList grads,
+                          at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
+                          at::TensorList max_exp_avg_sqs,
+                          at::TensorList state_steps, const at::Tensor& lr,
+                          double beta1, double beta2, double weight_decay,
+                          double eps, bool amsgrad, bool maximize,
+                          const OptionalTensor& grad_scale,
+                          const OptionalTensor& found_inf) {
+  at::_ops::_fused_adamw_::call(self, grads, exp_avgs, exp_avg_sqs,
+                                max_exp_avg_sqs, state_steps, lr.item<double>(),
+                                beta1, beta2, weight_decay, eps, amsgrad,
+                                maximize, grad_scale, found_inf);
+  fallback::countNative("_fused_adamw_.tensor_lr");
+}
+
+void fusedSgdTensorRate(at::TensorList self, at::TensorList grads,
+                        at::TensorList momentum_buffer_list,
+                        double weight_decay, double momentum,
+                        const at::Tensor& lr, double dampening, bool nesterov,
+                        bool maximize, bool is_first_step,
+                        const OptionalTensor& grad_scale,
+                        const OptionalTensor& found_inf) {
+  at::_ops::_fused_sgd_::call(self, grads, momentum_buffer_list, weight_decay,
+                              momentum, lr.item<double>(), dampening, nesterov,
+                              maximize, is_first_step, grad_scale, found_inf);
+  fallback::countNative("_fused_sgd_.tensor_lr");
+}
+
+void fusedAdagradTensorRate(at::TensorList self, at::TensorList grads,
+                            at::TensorList state_sums,
+                            at::TensorList state_steps, const at::Tensor& lr,
+                            double lr_decay, double weight_decay, double eps,
+                            bool maximize, const OptionalTensor& grad_scale,
+                            const OptionalTensor& found_inf) {
+  at::_ops::_fused_adagrad_::call(self, grads, state_sums, state_steps,
+                                  lr.item<double>(), lr_decay, weight_decay,
+                                  eps, maximize, grad_scale, found_inf);
+  fallback::countNative("_fused_adagrad_.tensor_lr");
+}
+
 void ampUnscale(at::TensorList self, at::Tensor& found_inf,
                 const at::Tensor& inv_scale) {
   const auto function = symbols().diopiAmpForeachNonFiniteCheckAndUnscaleInp;
@@ -209,6 +268,10 @@ at::Tensor& ampUpdateScale(at::Tensor& self, at::Tensor& growth_tracker,
 void registerOptimizers(torch::Library& library) {
   library.impl("_fused_adam_", fusedAdam);
   library.impl("_fused_sgd_", fusedSgd);
+  library.impl("_fused_adam_.tensor_lr", fusedAdamTensorRate);
+  library.impl("_fused_adamw_.tensor_lr", fusedAdamWTensorRate);
+  library.impl("_fused_sgd_.tensor_lr", fusedSgdTensorRate);
+  library.impl("_fused_adagrad_.tensor_lr", fusedAdagradTensorRate);
   library.impl("_amp_foreach_non_finite_check_and_unscale_", ampUnscale);
   library.impl("_amp_update_scale_", ampUpdateScale);
 }

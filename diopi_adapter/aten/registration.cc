@@ -32,6 +32,8 @@ void registerOperators(Library& library) {
   registerOptimizers(library);
   registerRecurrent(library);
   registerComposite(library);
+  registerActivations(library);
+  registerCtcLoss(library);
 }
 
 // Registers for as long as the process lives: a Library withdraws its
