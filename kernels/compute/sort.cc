@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <vector>
 
 #include "kernels/compute/convert.h"
@@ -15,27 +14,10 @@
 #include "kernels/compute/lines.h"
 #include "kernels/compute/operands.h"
 #include "kernels/compute/parallel.h"
+#include "kernels/compute/sort_key.h"
 
 namespace dipu::kernels {
 namespace {
-
-constexpr uint64_t kSign = uint64_t{1} << 63;
-
-// Positive numbers get the sign bit, negative ones are inverted.
-uint64_t keyOf(double x) {
-  if (x != x) return std::numeric_limits<uint64_t>::max();
-  const auto bits = bitCast<uint64_t>(x + 0.0);  // -0 becomes 0
-  return (bits & kSign) != 0 ? ~bits : bits | kSign;
-}
-uint64_t keyOf(int64_t x) { return static_cast<uint64_t>(x) ^ kSign; }
-
-struct Entry {
-  uint64_t key;
-  int64_t index;
-  bool operator<(const Entry& other) const {
-    return key != other.key ? key < other.key : index < other.index;
-  }
-};
 
 struct SortTask {
   char* values;  // nullptr if not wanted
@@ -44,31 +26,21 @@ struct SortTask {
   Lines<3> lines;  // of the input, the values and the indices
   int64_t item;    // bytes of an element
   int64_t index_item;
-  Convert load;  // to double or int64
+  KeyReader keys;
   Convert store_index;
   int64_t kept;  // elements of a line of the results
-  bool floating;
   bool descending;
 
-  void loadKeys(const char* line, std::vector<Entry>* entries) const {
-    constexpr int64_t kBlock = 256;
-    const int64_t stride = lines.line_strides[0] * item;
-    double reals[kBlock];
-    int64_t integers[kBlock];
-    for (int64_t done = 0; done < lines.length; done += kBlock) {
-      const int64_t count = std::min(kBlock, lines.length - done);
-      void* block = floating ? static_cast<void*>(reals) : integers;
-      load(block, 8, line + done * stride, stride, count);
-      for (int64_t i = 0; i < count; ++i) {
-        const uint64_t key = floating ? keyOf(reals[i]) : keyOf(integers[i]);
-        (*entries)[static_cast<std::size_t>(done + i)] = {
-            descending ? ~key : key, done + i};
-      }
-    }
+  void loadKeys(const char* line, std::vector<SortEntry>* entries) const {
+    keys.each(line, lines.line_strides[0] * item, lines.length,
+              [&](int64_t i, uint64_t key) {
+                (*entries)[static_cast<std::size_t>(i)] = {
+                    descending ? ~key : key, i};
+              });
   }
 
   void storeLine(int64_t number, const char* line,
-                 const std::vector<Entry>& entries) const {
+                 const std::vector<SortEntry>& entries) const {
     const int64_t stride = lines.line_strides[0] * item;
     char* to = indices + lines.offset(number, 2) * index_item;
     for (int64_t i = 0; i < kept; ++i) {
@@ -86,22 +58,22 @@ struct SortTask {
   }
 
   void operator()() const {
-    parallelFor(
-        lines.count, grainFor(lines.length, 64),
-        [this](int64_t begin, int64_t end) {
-          std::vector<Entry> entries(static_cast<std::size_t>(lines.length));
-          for (int64_t i = begin; i < end; ++i) {
-            const char* line = input + lines.offset(i, 0) * item;
-            loadKeys(line, &entries);
-            if (kept == lines.length) {
-              std::sort(entries.begin(), entries.end());
-            } else {
-              std::partial_sort(entries.begin(), entries.begin() + kept,
-                                entries.end());
-            }
-            storeLine(i, line, entries);
-          }
-        });
+    parallelFor(lines.count, grainFor(lines.length, 64),
+                [this](int64_t begin, int64_t end) {
+                  std::vector<SortEntry> entries(
+                      static_cast<std::size_t>(lines.length));
+                  for (int64_t i = begin; i < end; ++i) {
+                    const char* line = input + lines.offset(i, 0) * item;
+                    loadKeys(line, &entries);
+                    if (kept == lines.length) {
+                      std::sort(entries.begin(), entries.end());
+                    } else {
+                      std::partial_sort(entries.begin(), entries.begin() + kept,
+                                        entries.end());
+                    }
+                    storeLine(i, line, entries);
+                  }
+                });
   }
 };
 
@@ -127,12 +99,8 @@ Status launchSort(const Queue& queue, const TensorView& values,
   if (!task.lines.cut(views, dim)) {
     return fail(Status::kUnsupported, "sort of %d dimensions", input.ndim);
   }
-  task.floating = isFloating(input.dtype);
-  const DType wide = task.floating ? DType::kFloat64 : DType::kInt64;
-  task.load = convertFunction(wide, input.dtype);
-  if (task.load == nullptr || input.dtype == DType::kUInt64) {
-    return unsupportedDType("sort", input.dtype);
-  }
+  task.keys = KeyReader::of(input.dtype);
+  if (task.keys.load == nullptr) return unsupportedDType("sort", input.dtype);
   task.store_index = convertFunction(indices.dtype, DType::kInt64);
   task.item = static_cast<int64_t>(itemSize(input.dtype));
   task.index_item = static_cast<int64_t>(itemSize(indices.dtype));

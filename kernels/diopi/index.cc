@@ -16,15 +16,6 @@ using namespace dipu::kernels::diopi;  // NOLINT(build/namespaces)
 
 namespace {
 
-diopiError_t require(diopiContextHandle_t ctx, const int64_t* sizes,
-                     int64_t ndim, DType dtype, diopiTensorHandle_t* out) {
-  const diopiSize_t size{sizes, ndim};
-  const diopiError_t error = diopiRequireTensor(
-      ctx, out, &size, nullptr, static_cast<diopiDtype_t>(dtype), diopi_device);
-  if (error != diopiSuccess) fail(Status::kFailed, "no memory for a result");
-  return error;
-}
-
 // The index tensors with masks replaced by the positions they select. Waits
 // for the stream if there is a mask.
 class Indices {
@@ -62,7 +53,7 @@ class Indices {
     const int64_t sizes[2] = {selected, mask.ndim};
     diopiTensorHandle_t positions = nullptr;
     const diopiError_t error =
-        require(ctx, sizes, 2, DType::kInt64, &positions);
+        requireTensor(ctx, sizes, 2, DType::kInt64, &positions);
     if (error != diopiSuccess) return error;
     const TensorView list = view(positions);
     status = nonzero(queue, list, mask);
@@ -210,7 +201,7 @@ diopiError_t diopiIndex(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
   int32_t ndim = 0;
   const Status status = indexedSizes(from, list.index(), sizes, &ndim);
   if (status != Status::kOk) return done(status);
-  error = require(ctx, sizes, ndim, from.dtype, out);
+  error = requireTensor(ctx, sizes, ndim, from.dtype, out);
   if (error != diopiSuccess) return error;
   return done(indexGet(queueOf(ctx), view(*out), from, list.index()));
 }
@@ -245,7 +236,7 @@ diopiError_t diopiNonzero(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
   int64_t sizes[2] = {0, from.ndim};
   const Status status = countNonzero(queue, from, &sizes[0]);
   if (status != Status::kOk) return done(status);
-  const diopiError_t error = require(ctx, sizes, 2, DType::kInt64, out);
+  const diopiError_t error = requireTensor(ctx, sizes, 2, DType::kInt64, out);
   if (error != diopiSuccess) return error;
   return done(nonzero(queue, view(*out), from));
 }
@@ -265,7 +256,7 @@ diopiError_t diopiMaskedSelect(diopiContextHandle_t ctx,
   int64_t count = 0;
   const Status status = countNonzero(queue, flags, &count);
   if (status != Status::kOk) return done(status);
-  const diopiError_t error = require(ctx, &count, 1, from.dtype, out);
+  const diopiError_t error = requireTensor(ctx, &count, 1, from.dtype, out);
   if (error != diopiSuccess) return error;
   return done(maskedSelect(queue, view(*out), from, flags));
 }

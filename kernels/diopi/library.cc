@@ -56,6 +56,16 @@ void* requireScratch(void* context, std::size_t bytes) {
   return data;
 }
 
+diopiError_t requireTensor(diopiContextHandle_t ctx, const int64_t* sizes,
+                           int64_t ndim, DType dtype,
+                           diopiTensorHandle_t* out) {
+  const diopiSize_t size{sizes, ndim};
+  const diopiError_t error = diopiRequireTensor(
+      ctx, out, &size, nullptr, static_cast<diopiDtype_t>(dtype), diopi_device);
+  if (error != diopiSuccess) fail(Status::kFailed, "no memory for a result");
+  return error;
+}
+
 soft_stream* defaultStream() {
   diopiDeviceIndex_t device = 0;
   if (diopiGetCurrentDeviceIndex != nullptr) {

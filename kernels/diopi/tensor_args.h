@@ -26,6 +26,11 @@ namespace dipu::kernels::diopi {
 // allocator reuses it in stream order. nullptr when exhausted.
 void* requireScratch(void* context, std::size_t bytes);
 
+// A dense tensor of the context as a result that the library allocates; `sizes`
+// has `ndim` elements.
+diopiError_t requireTensor(diopiContextHandle_t ctx, const int64_t* sizes,
+                           int64_t ndim, DType dtype, diopiTensorHandle_t* out);
+
 // The default stream of the calling thread's device, for a host that gives no
 // stream.
 soft_stream* defaultStream();
