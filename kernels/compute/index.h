@@ -72,9 +72,10 @@ Status indexPut(const Queue& queue, const TensorView& out,
 Status countNonzero(const Queue& queue, const TensorView& input,
                     int64_t* out_count);
 // Their positions, one row of `out` ([count, ndim], int64) for each; `count`
-// comes from countNonzero.
+// comes from countNonzero. With fewer rows the first ones, and rows that are
+// left get `fill`.
 Status nonzero(const Queue& queue, const TensorView& out,
-               const TensorView& input);
+               const TensorView& input, int64_t fill = 0);
 // The elements of `input` at which `mask` (same sizes, any strides) is set, in
 // row-major order.
 Status maskedSelect(const Queue& queue, const TensorView& out,

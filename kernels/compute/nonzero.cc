@@ -5,6 +5,7 @@
 #include "kernels/compute/index.h"
 #include "kernels/compute/index_check.h"
 #include "kernels/compute/operands.h"
+#include "kernels/compute/read_back.h"
 
 namespace dipu::kernels {
 namespace {
@@ -20,12 +21,14 @@ struct CountTask {
   }
 };
 
-// Row-major positions of the flags that are set, as rows of coordinates.
+// Row-major positions of the flags that are set, as rows of coordinates. Rows
+// that are left are filled.
 struct PositionTask {
   const bool* flags;
   int64_t elements;
   int64_t* out;
   int64_t capacity;  // rows of `out`
+  int64_t fill;
   int32_t ndim;
   int64_t sizes[kMaxDims];
 
@@ -40,6 +43,7 @@ struct PositionTask {
       }
       ++row;
     }
+    std::fill(out + row * ndim, out + capacity * ndim, fill);
   }
 };
 
@@ -76,16 +80,11 @@ Status countNonzero(const Queue& queue, const TensorView& input,
   task.elements = input.numel;
   task.count = queue.translate<int64_t>(count, sizeof(int64_t));
   if (!queue.launch(task)) return Status::kFailed;
-  if (soft_memcpy_async(out_count, count, sizeof(int64_t), queue.stream()) !=
-          SOFT_OK ||
-      soft_stream_synchronize(queue.stream()) != SOFT_OK) {
-    return fail(Status::kFailed, "%s", soft_last_message());
-  }
-  return Status::kOk;
+  return readBack(queue, out_count, count, sizeof(int64_t));
 }
 
 Status nonzero(const Queue& queue, const TensorView& out,
-               const TensorView& input) {
+               const TensorView& input, int64_t fill) {
   if (out.numel == 0) return Status::kOk;
   DenseTensor flags(queue, input, Order::kRowMajor, DType::kBool);
   DenseTensor to(queue, out, Order::kRowMajor, DType::kInt64);
@@ -95,6 +94,7 @@ Status nonzero(const Queue& queue, const TensorView& out,
   task.elements = input.numel;
   task.out = to.address<int64_t>();
   task.capacity = out.sizes[0];
+  task.fill = fill;
   task.ndim = input.ndim;
   std::copy_n(input.sizes, input.ndim, task.sizes);
   if (!queue.launch(task)) return Status::kFailed;
