@@ -49,8 +49,15 @@ Status norm(const Queue& queue, const TensorView& out, const TensorView& input,
 Status stddev(const Queue& queue, const TensorView& out,
               const TensorView& input, double correction, const Dims& dims);
 
-// Running sum along `dim`. `out` has the sizes of `input`.
-Status cumsum(const Queue& queue, const TensorView& out,
-              const TensorView& input, int64_t dim);
+// Its square, the variance.
+Status variance(const Queue& queue, const TensorView& out,
+                const TensorView& input, double correction, const Dims& dims);
+
+// The sum of the elements that are not NaN.
+Status nanSum(const Queue& queue, const TensorView& out,
+              const TensorView& input, const Dims& dims);
+// The number of elements that are not 0.
+Status countAlong(const Queue& queue, const TensorView& out,
+                  const TensorView& input, const Dims& dims);
 
 }  // namespace dipu::kernels

@@ -120,6 +120,7 @@ struct DeviationOp {
   using Acc = Moments;
   using Out = double;
   double correction;
+  bool root;  // standard deviation, else variance
 
   Moments start() const { return {0, 0, 0}; }
   void row(Moments* acc, const T* x, int64_t count, int64_t) const {
@@ -162,7 +163,8 @@ struct DeviationOp {
   void merge(Moments* acc, const Moments& other) const { acc->merge(other); }
   double finish(const Moments& acc, int64_t*) const {
     const double divisor = std::max(0.0, acc.count - correction);
-    return std::sqrt(acc.squares / divisor);
+    const double variance = acc.squares / divisor;
+    return root ? std::sqrt(variance) : variance;
   }
 };
 
@@ -210,7 +212,14 @@ Status norm(const Queue& queue, const TensorView& out, const TensorView& input,
 Status stddev(const Queue& queue, const TensorView& out,
               const TensorView& input, double correction, const Dims& dims) {
   return realReduce(queue, "std", out, input, dims, [correction](auto tag) {
-    return DeviationOp<typename decltype(tag)::type>{correction};
+    return DeviationOp<typename decltype(tag)::type>{correction, true};
+  });
+}
+
+Status variance(const Queue& queue, const TensorView& out,
+                const TensorView& input, double correction, const Dims& dims) {
+  return realReduce(queue, "var", out, input, dims, [correction](auto tag) {
+    return DeviationOp<typename decltype(tag)::type>{correction, false};
   });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DIOPI reductions and running sums.
+// DIOPI reductions.
 #include "kernels/compute/reduce.h"
 
 #include <diopi/functions.h>
@@ -136,11 +136,6 @@ diopiError_t diopiArgmin(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                          diopiConstTensorHandle_t input, const int64_t* dim,
                          bool /*keepdim*/) {
   return argExtreme(ctx, Extreme::kMin, out, input, dim);
-}
-
-diopiError_t diopiCumsum(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                         diopiConstTensorHandle_t input, int64_t dim) {
-  return done(cumsum(queueOf(ctx), view(out), view(input), dim));
 }
 
 }  // extern "C"

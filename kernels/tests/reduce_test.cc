@@ -192,14 +192,37 @@ TEST(Reduce, TakesNormsOfEachOrder) {
   EXPECT_NEAR(of(3.0), std::cbrt(27.0 + 64.0 + 1728.0), 1e-5);
 }
 
-TEST(Reduce, RunsSumsAlongADimension) {
+TEST(Reduce, TakesVariancesWithAnyCorrection) {
   TestQueue queue;
-  const DeviceTensor<int32_t> x({2, 3}, {1, 2, 3, 4, 5, 6});
-  const DeviceTensor<int64_t> out({2, 3}, int64_t{0});
-  ASSERT_EQ(cumsum(queue, out.view(), x.view(), 1), Status::kOk);
-  EXPECT_EQ(out.read(), (std::vector<int64_t>{1, 3, 6, 4, 9, 15}));
-  ASSERT_EQ(cumsum(queue, out.view(), x.view(), 0), Status::kOk);
-  EXPECT_EQ(out.read(), (std::vector<int64_t>{1, 2, 3, 5, 7, 9}));
+  const DeviceTensor<float> x({2, 3}, {1, 2, 3, 5, 5, 8});
+  const DeviceTensor<float> out({2}, 0.0f);
+  const int64_t dim = 1;
+  ASSERT_EQ(variance(queue, out.view(), x.view(), 1.0, {&dim, 1}), Status::kOk);
+  EXPECT_EQ(out.read(), (std::vector<float>{1, 3}));
+  ASSERT_EQ(variance(queue, out.view(), x.view(), 0.0, {&dim, 1}), Status::kOk);
+  EXPECT_FLOAT_EQ(out.read()[1], 2.0f);
+  ASSERT_EQ(variance(queue, out.view(), x.view(), 3.0, {&dim, 1}), Status::kOk);
+  EXPECT_TRUE(std::isinf(out.read()[0]));
+}
+
+TEST(Reduce, LeavesNaNOutOfSumsButNotWhatTheSumMakes) {
+  TestQueue queue;
+  const float inf = std::numeric_limits<float>::infinity();
+  const DeviceTensor<float> x({2, 3}, {1, kNaN, 2, inf, -inf, kNaN});
+  const DeviceTensor<float> out({2}, 0.0f);
+  const int64_t dim = 1;
+  ASSERT_EQ(nanSum(queue, out.view(), x.view(), {&dim, 1}), Status::kOk);
+  EXPECT_EQ(out.read()[0], 3.0f);
+  EXPECT_TRUE(std::isnan(out.read()[1]));
+}
+
+TEST(Reduce, CountsWhatIsNotZero) {
+  TestQueue queue;
+  const DeviceTensor<float> x({2, 3}, {0.25f, -0.0f, kNaN, 0, 0, 1});
+  const DeviceTensor<int64_t> out({3}, int64_t{9});
+  const int64_t dim = 0;
+  ASSERT_EQ(countAlong(queue, out.view(), x.view(), {&dim, 1}), Status::kOk);
+  EXPECT_EQ(out.read(), (std::vector<int64_t>{1, 0, 2}));
 }
 
 }  // namespace

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DIOPI functions with a running result.
+#include "kernels/compute/scan.h"
+
+#include <diopi/functions.h>
+
+#include "kernels/diopi/tensor_args.h"
+
+using namespace dipu::kernels;         // NOLINT(build/namespaces)
+using namespace dipu::kernels::diopi;  // NOLINT(build/namespaces)
+
+extern "C" {
+
+diopiError_t diopiCumsum(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                         diopiConstTensorHandle_t input, int64_t dim) {
+  return done(cumsum(queueOf(ctx), view(out), view(input), dim));
+}
+
+}  // extern "C"
