@@ -73,6 +73,46 @@ class Indices {
   int32_t count_ = 0;
 };
 
+// Two views of one shape. They borrow from this object.
+struct Broadcast {
+  TensorView views[2];
+  int64_t sizes[kMaxDims];
+  int64_t strides[2][kMaxDims];
+
+  Status join(const TensorView& a, const TensorView& b) {
+    const TensorView* const tensors[] = {&a, &b};
+    const int32_t ndim = std::max(a.ndim, b.ndim);
+    if (ndim > kMaxDims) {
+      return fail(Status::kUnsupported, "more than %d dimensions", kMaxDims);
+    }
+    int64_t numel = 1;
+    for (int32_t d = 0; d < ndim; ++d) {
+      sizes[d] = 1;
+      for (int k = 0; k < 2; ++k) {
+        const int32_t own = d - (ndim - tensors[k]->ndim);
+        const int64_t size = own < 0 ? 1 : tensors[k]->sizes[own];
+        strides[k][d] = size == 1 ? 0 : tensors[k]->strides[own];
+        if (size == 1) continue;
+        if (sizes[d] != 1 && sizes[d] != size) {
+          return fail(Status::kInvalid, "sizes %lld and %lld do not broadcast",
+                      static_cast<long long>(sizes[d]),
+                      static_cast<long long>(size));
+        }
+        sizes[d] = size;
+      }
+      numel *= sizes[d];
+    }
+    for (int k = 0; k < 2; ++k) {
+      views[k] = *tensors[k];
+      views[k].ndim = ndim;
+      views[k].numel = numel;
+      views[k].sizes = sizes;
+      views[k].strides = strides[k];
+    }
+    return Status::kOk;
+  }
+};
+
 diopiError_t scatterMode(const char* reduce, ScatterMode* mode) {
   *mode = ScatterMode::kAssign;
   if (reduce == nullptr || *reduce == '\0') return diopiSuccess;
@@ -246,15 +286,13 @@ diopiError_t diopiMaskedSelect(diopiContextHandle_t ctx,
                                diopiConstTensorHandle_t input,
                                diopiConstTensorHandle_t mask) {
   const Queue queue = queueOf(ctx);
-  const TensorView from = view(input);
-  const TensorView flags = view(mask);
-  if (from.ndim != flags.ndim ||
-      !std::equal(from.sizes, from.sizes + from.ndim, flags.sizes)) {
-    fail(Status::kUnsupported, "masked_select does not broadcast");
-    return diopiNoImplement;
-  }
+  Broadcast operands;
+  Status status = operands.join(view(input), view(mask));
+  if (status != Status::kOk) return done(status);
+  const TensorView& from = operands.views[0];
+  const TensorView& flags = operands.views[1];
   int64_t count = 0;
-  const Status status = countNonzero(queue, flags, &count);
+  status = countNonzero(queue, flags, &count);
   if (status != Status::kOk) return done(status);
   const diopiError_t error = requireTensor(ctx, &count, 1, from.dtype, out);
   if (error != diopiSuccess) return error;

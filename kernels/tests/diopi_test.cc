@@ -174,5 +174,54 @@ TEST_F(Diopi, FindsThePositionInATransposedTensor) {
   EXPECT_EQ(out.read()[0], 2);  // row 1, column 0 of three rows of two
 }
 
+TEST_F(Diopi, GivesGradientsToThePositionsThatWereTaken) {
+  using Floats = std::vector<float>;
+  const DeviceTensor<float> grad({3}, {1, 2, 4});
+  const DeviceTensor<int64_t> positions({3}, {2, 0, 2});
+  const DeviceTensor<float> out({4}, 9.0f);
+  diopiTensor g = handleOf(grad.view());
+  diopiTensor i = handleOf(positions.view());
+  diopiTensor o = handleOf(out.view());
+  ASSERT_EQ(diopiGatherBackward(&context_, &o, &g, &o, 0, &i), diopiSuccess);
+  EXPECT_EQ(out.read(), (Floats{2, 0, 5, 0}));
+  ASSERT_EQ(diopiIndexSelectBackward(&context_, &o, &g, {}, 0, &i),
+            diopiSuccess);
+  EXPECT_EQ(out.read(), (Floats{2, 0, 5, 0}));
+  const DeviceTensor<int64_t> order({3}, {2, 0, 1});
+  const DeviceTensor<float> sorted({3}, 9.0f);
+  diopiTensor p = handleOf(order.view());
+  diopiTensor s = handleOf(sorted.view());
+  ASSERT_EQ(diopiSortBackward(&context_, &s, &g, 0, &p, {}, false),
+            diopiSuccess);
+  EXPECT_EQ(sorted.read(), (Floats{2, 4, 1}));
+  const DeviceTensor<uint8_t> flags({4}, {1, 0, 1, 1});
+  diopiTensor m = handleOf(flags.view());
+  ASSERT_EQ(diopiMaskedSelectBackward(&context_, &o, &g, &o, &m), diopiSuccess);
+  EXPECT_EQ(out.read(), (Floats{1, 0, 2, 4}));
+}
+
+TEST_F(Diopi, AllocatesDistinctElementsAndTheirCounts) {
+  const DeviceTensor<float> a({2, 2}, {3, 1, 3, 3});
+  const DeviceTensor<int64_t> inverse({2, 2}, int64_t{-1});
+  diopiTensor x = handleOf(a.view());
+  diopiTensor i = handleOf(inverse.view());
+  diopiTensorHandle_t out = nullptr;
+  diopiTensorHandle_t counts = nullptr;
+  ASSERT_EQ(
+      diopiUnique(&context_, &out, &x, nullptr, true, true, &i, &counts),
+      diopiSuccess);
+  EXPECT_EQ(inverse.read(), (std::vector<int64_t>{1, 0, 1, 1}));
+  ASSERT_EQ(out->sizes[0], 2);
+  ASSERT_EQ(counts->sizes[0], 2);
+  float values[2] = {};
+  int64_t members[2] = {};
+  ASSERT_EQ(soft_memcpy(values, out->data, sizeof(values)), SOFT_OK);
+  ASSERT_EQ(soft_memcpy(members, counts->data, sizeof(members)), SOFT_OK);
+  EXPECT_EQ(values[0], 1.0f);
+  EXPECT_EQ(values[1], 3.0f);
+  EXPECT_EQ(members[0], 1);
+  EXPECT_EQ(members[1], 3);
+}
+
 }  // namespace
 }  // namespace dipu::kernels
