@@ -84,10 +84,11 @@ class _Checker:
         )
 
     def _variants(self, kind: model.Kind) -> tuple[model.Variant, ...]:
+        variants = self._schema.variants
         if kind is model.Kind.ALLOCATED:
-            # The library makes the result, so it cannot write into a given one.
-            return self._schema.variants[:1]
-        return self._schema.variants
+            # The library makes the result, whose size may not be that of self.
+            return tuple(v for v in variants if v.form is not model.Form.INPLACE)
+        return variants
 
     def _kind(self) -> model.Kind:
         entry, schema = self._entry, self._schema

@@ -228,9 +228,16 @@ class OperatorWriter:
     def _variant(self, variant: model.Variant) -> str:
         op = self._op
         functional = variant.form is model.Form.FUNCTIONAL
-        declarations = ""
+        declarations = storing = ""
         if functional and op.outputs:
             declarations = f"  at::Tensor {comma(op.outputs)};\n"
+        elif op.kind is model.Kind.ALLOCATED:
+            results = self._results()
+            declarations = f"  at::Tensor {comma(results)};\n"
+            storing = "".join(
+                f"  storeResult({name}, {result});\n"
+                for name, result in zip(op.outputs, results, strict=True)
+            )
         names = [name for _, name in variant.parameters]
         return fill(
             "variant.cc",
@@ -243,6 +250,7 @@ class OperatorWriter:
             compute_arguments=comma(self._compute_arguments(variant)),
             arguments=comma(names),
             masking=self._masking() if functional else "",
+            storing=storing,
             returned=self._returned(variant),
         )
 
@@ -252,7 +260,8 @@ class OperatorWriter:
         if op.kind is model.Kind.MUTATING:
             return inputs
         if op.kind is model.Kind.ALLOCATED:
-            return [*op.outputs, *inputs]
+            is_out = variant.form is model.Form.OUT
+            return [*(self._results() if is_out else op.outputs), *inputs]
         forms = {
             model.Form.FUNCTIONAL: "Form::kFunctional",
             model.Form.INPLACE: "Form::kInplace",
@@ -262,6 +271,10 @@ class OperatorWriter:
         if variant.form is not model.Form.FUNCTIONAL:
             outputs = variant.returned
         return [forms[variant.form], *outputs, *inputs]
+
+    def _results(self) -> list[str]:
+        """What the library allocated, before it is stored in the outputs."""
+        return [f"{name}_result" for name in self._op.outputs]
 
     def _masking(self) -> str:
         if not self._op.has_output_mask:

@@ -34,6 +34,12 @@ void prepareOutput(Form form, at::Tensor& out, const OutputSpec& spec,
   }
 }
 
+void storeResult(const at::Tensor& out, const at::Tensor& result) {
+  checkType(out, result.scalar_type());
+  at::native::resize_output(out, result.sizes());
+  out.copy_(result);
+}
+
 namespace detail {
 
 at::Tensor makeOutput(c10::IntArrayRef sizes, c10::IntArrayRef strides,

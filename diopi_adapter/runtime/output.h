@@ -33,6 +33,10 @@ struct OutputSpec {
 void prepareOutput(Form form, at::Tensor& out, const OutputSpec& spec,
                    c10::DeviceIndex device);
 
+// Stores a result that the operator library allocated in an out argument, which
+// is resized as torch does. Throws when that has another type.
+void storeResult(const at::Tensor& out, const at::Tensor& result);
+
 // What follows is for the classes below.
 namespace detail {
 at::Tensor makeOutput(c10::IntArrayRef sizes, c10::IntArrayRef strides,

@@ -61,6 +61,11 @@ def test_out_variants_that_torch_generates_are_left_to_it() -> None:
     assert [v.name for v in operator.variants] == ["relu", "relu_"]
 
 
+def test_results_that_the_library_allocates_serve_out_arguments_too() -> None:
+    operator = _operator("- op: nonzero\n  call: diopiNonzero(out, self)\n")
+    assert [v.name for v in operator.variants] == ["nonzero", "nonzero.out"]
+
+
 def test_naming_an_out_variant_serves_only_that() -> None:
     operator = _operator(
         "- op: linspace.out\n  call: diopiLinspace(out, start, end, steps)\n"
