@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/Context.h>
 #include <ATen/native/TensorFactories.h>
+#include <ATen/ops/tril_indices.h>
+#include <ATen/ops/triu_indices.h>
 #include <c10/core/TensorOptions.h>
 
 #include "core/runtime/device.h"
 #include "diopi_adapter/aten/empty.h"
 #include "diopi_adapter/aten/kernels.h"
+#include "diopi_adapter/aten/native_call.h"
+#include "diopi_adapter/runtime/handles.h"
 
 namespace dipu::aten {
 namespace {
@@ -57,9 +61,43 @@ at::Tensor emptyStridedKernel(at::IntArrayRef sizes, at::IntArrayRef strides,
                              targetDevice(layout, device, pin_memory)));
 }
 
+// Coordinates in a triangle of a matrix.
+template <bool lower>
+at::Tensor triangleIndices(int64_t row, int64_t col, int64_t offset,
+                           std::optional<c10::ScalarType> dtype,
+                           std::optional<c10::Layout> layout,
+                           std::optional<c10::Device> device,
+                           std::optional<bool> pin_memory) {
+  constexpr const char* kLabel = lower ? "tril_indices" : "triu_indices";
+  at::native::check_args(row, col, layout);
+  const c10::DeviceIndex index = targetDevice(layout, device, pin_memory);
+  const int64_t count =
+      lower ? at::native::get_tril_size(row, col, offset)
+            : row * col - at::native::get_tril_size(row, col, offset - 1);
+  at::Tensor out =
+      emptyContiguous({2, count}, dtype.value_or(at::kLong), index);
+  const auto function = lower ? adapter::symbols().diopiExtTrilIndices
+                              : adapter::symbols().diopiExtTriuIndices;
+  if (function != nullptr) {
+    adapter::CallContext context(index);
+    if (context.accept(function(context, adapter::Out(out), row, col, offset),
+                       kLabel, {&out})) {
+      fallback::countNative(kLabel);
+      return out;
+    }
+  }
+  fallback::countFallback(kLabel, "it is not native");
+  const auto options = at::TensorOptions().dtype(out.scalar_type());
+  out.copy_(lower ? at::tril_indices(row, col, offset, options)
+                  : at::triu_indices(row, col, offset, options));
+  return out;
+}
+
 }  // namespace
 
 void registerFactories(torch::Library& library) {
+  library.impl("tril_indices", triangleIndices<true>);
+  library.impl("triu_indices", triangleIndices<false>);
   library.impl("empty.memory_format", emptyMemoryFormat);
   library.impl("empty_strided", emptyStridedKernel);
 }

@@ -31,6 +31,9 @@ void registerOperators(Library& library) {
   registerConvolution(library);
   registerOptimizers(library);
   registerRecurrent(library);
+  registerSearching(library);
+  registerUnique(library);
+  registerHistogram(library);
   registerComposite(library);
   registerActivations(library);
   registerCtcLoss(library);

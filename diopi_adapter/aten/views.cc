@@ -4,6 +4,7 @@
 // write through the copy would be lost.
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/is_set_to_native.h>
 #include <ATen/ops/unfold_native.h>
 #include <ATen/ops/view_as_complex_native.h>
 #include <ATen/ops/view_as_real_native.h>
@@ -20,6 +21,7 @@ void registerViews(torch::Library& library) {
                static_cast<at::Tensor (*)(const at::Tensor&, at::IntArrayRef)>(
                    at::native::view));
   library.impl("_reshape_alias", at::native::_reshape_alias);
+  library.impl("is_set_to", at::native::is_set_to);
   library.impl("unfold", at::native::unfold);
   library.impl("view_as_real", at::native::view_as_real);
   library.impl("view_as_complex", at::native::view_as_complex);

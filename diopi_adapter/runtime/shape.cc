@@ -97,6 +97,20 @@ OutputSpec arange(const at::Scalar& start, const at::Scalar& end,
   return {{size}, {}, out.scalar_type()};
 }
 
+OutputSpec closedRange(const at::Scalar& start, const at::Scalar& end,
+                       const at::Scalar& step, const at::Tensor& out) {
+  const double first = start.toDouble();
+  const double last = end.toDouble();
+  const double width = step.toDouble();
+  TORCH_CHECK(width != 0, "step must be nonzero");
+  TORCH_CHECK(std::isfinite(first) && std::isfinite(last),
+              "unsupported range: ", first, " -> ", last);
+  TORCH_CHECK(width > 0 ? last >= first : last <= first,
+              "upper bound and lower bound inconsistent with step sign");
+  const auto size = static_cast<int64_t>((last - first) / width + 1);
+  return {{size}, {}, out.scalar_type()};
+}
+
 OutputSpec linspace(int64_t steps, const at::Tensor& out) {
   TORCH_CHECK(steps >= 0, "number of steps must be non-negative");
   return {{steps}, {}, out.scalar_type()};
@@ -112,6 +126,36 @@ OutputSpec selected(const at::Tensor& tensor, int64_t dim,
   if (tensor.dim() > 0) {
     spec.sizes[at::maybe_wrap_dim(dim, tensor.dim())] = index.numel();
   }
+  return spec;
+}
+
+OutputSpec taken(const at::Tensor& tensor, const at::Tensor& index) {
+  TORCH_CHECK(index.scalar_type() == at::kLong,
+              "take(): Expected a long tensor for index, but got ",
+              index.scalar_type());
+  TORCH_CHECK_INDEX(tensor.numel() > 0 || index.numel() == 0,
+                    "take(): tried to take from an empty tensor");
+  return {at::DimVector(index.sizes()), {}, tensor.scalar_type()};
+}
+
+OutputSpec positions(const at::Tensor& tensor, int64_t count) {
+  TORCH_CHECK(count >= 0, "nonzero_static: 'size' must be an non-negative ",
+              "integer, but got ", count);
+  return {{count, tensor.dim()}, {}, at::kLong};
+}
+
+OutputSpec narrowed(const at::Tensor& tensor, int64_t dim, int64_t start,
+                    int64_t length) {
+  TORCH_CHECK(tensor.dim() > 0,
+              "narrow() cannot be applied to a 0-dim tensor.");
+  const int64_t wrapped = at::maybe_wrap_dim(dim, tensor.dim());
+  const int64_t size = tensor.size(wrapped);
+  const int64_t first = start < 0 ? start + size : start;
+  TORCH_CHECK(length >= 0 && first >= 0 && first + length <= size, "start (",
+              start, ") + length (", length, ") exceeds dimension size (", size,
+              ").");
+  OutputSpec spec = packed(tensor);
+  spec.sizes[wrapped] = length;
   return spec;
 }
 

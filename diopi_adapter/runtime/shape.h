@@ -30,14 +30,45 @@ OutputSpec total(const at::Tensor& tensor, std::optional<at::ScalarType> dtype);
 OutputSpec reduced(const at::Tensor& tensor, at::OptionalIntArrayRef dim,
                    bool keepdim);
 
-// torch.arange and torch.linspace; the type is that of `out`.
+// `tensor` reduced over one dimension, which must not be empty; and positions
+// in that dimension.
+OutputSpec reducedAlong(const at::Tensor& tensor, int64_t dim, bool keepdim);
+OutputSpec positionsAlong(const at::Tensor& tensor, int64_t dim, bool keepdim);
+// As reduced, of the type of a sum; that of `out` when it is given.
+OutputSpec summed(const at::Tensor& tensor, at::OptionalIntArrayRef dim,
+                  bool keepdim, std::optional<at::ScalarType> dtype,
+                  const at::Tensor& out);
+// As reduced, of a number of elements.
+OutputSpec counted(const at::Tensor& tensor, at::IntArrayRef dim);
+// A histogram of the elements.
+OutputSpec binned(const at::Tensor& tensor, int64_t bins);
+OutputSpec diagonalSum(const at::Tensor& matrix);
+
+// torch.arange, torch.range and torch.linspace; the type is that of `out`.
 OutputSpec arange(const at::Scalar& start, const at::Scalar& end,
                   const at::Scalar& step, const at::Tensor& out);
+OutputSpec closedRange(const at::Scalar& start, const at::Scalar& end,
+                       const at::Scalar& step, const at::Tensor& out);
 OutputSpec linspace(int64_t steps, const at::Tensor& out);
+OutputSpec matrix(int64_t rows, int64_t columns, const at::Tensor& out);
 
 // `tensor` with its dimension `dim` taken by `index`.
 OutputSpec selected(const at::Tensor& tensor, int64_t dim,
                     const at::Tensor& index);
+// Elements of the flattened `tensor` by `index`.
+OutputSpec taken(const at::Tensor& tensor, const at::Tensor& index);
+// Coordinates of `count` elements of `tensor`.
+OutputSpec positions(const at::Tensor& tensor, int64_t count);
+// `length` slices of dimension `dim` from `start` on.
+OutputSpec narrowed(const at::Tensor& tensor, int64_t dim, int64_t start,
+                    int64_t length);
+
+// Products of matrices and vectors.
+OutputSpec batchSum(const at::Tensor& input, const at::Tensor& batch1,
+                    const at::Tensor& batch2);
+OutputSpec dotProduct(const at::Tensor& a, const at::Tensor& b);
+OutputSpec int8Product(const at::Tensor& a, const at::Tensor& b);
+
 // Rows of `weight` for each index.
 OutputSpec embedded(const at::Tensor& weight, const at::Tensor& indices);
 OutputSpec embeddingGrad(const at::Tensor& grad_output, int64_t num_weights);

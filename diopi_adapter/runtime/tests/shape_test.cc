@@ -64,5 +64,51 @@ TEST(ShapeTest, SelectedReplacesOneDimension) {
   EXPECT_THROW(shape::selected(t, 0, at::empty({1, 1}, at::kLong)), c10::Error);
 }
 
+TEST(ShapeTest, ReducedAlongRefusesLinesWithoutElements) {
+  const at::Tensor t = at::empty({2, 0, 4});
+  EXPECT_EQ(shape::reducedAlong(t, -1, true).sizes, Sizes({2, 0, 1}));
+  EXPECT_EQ(shape::positionsAlong(t, 0, false).sizes, Sizes({0, 4}));
+  EXPECT_EQ(shape::positionsAlong(t, 0, false).dtype, at::kLong);
+  EXPECT_THROW(shape::reducedAlong(t, 1, false), c10::IndexError);
+  EXPECT_THROW(shape::reducedAlong(t, 3, false), c10::IndexError);
+}
+
+TEST(ShapeTest, SummedTakesTheTypeOfTheOutputUnlessToldOtherwise) {
+  const at::Tensor t = at::empty({2, 3}, at::kInt);
+  const at::Tensor out = at::empty({0}, at::kDouble);
+  const auto typeOf = [&](std::optional<at::ScalarType> dtype,
+                          const at::Tensor& given) {
+    return shape::summed(t, std::nullopt, false, dtype, given).dtype;
+  };
+  EXPECT_EQ(typeOf(std::nullopt, at::Tensor()), at::kLong);
+  EXPECT_EQ(typeOf(std::nullopt, out), at::kDouble);
+  EXPECT_EQ(typeOf(at::kFloat, out), at::kFloat);
+}
+
+TEST(ShapeTest, ClosedRangeContainsItsEnd) {
+  const at::Tensor out = at::empty({0});
+  EXPECT_EQ(shape::closedRange(0, 4, 2, out).sizes, Sizes({3}));
+  EXPECT_EQ(shape::closedRange(0, 5, 2, out).sizes, Sizes({3}));
+  EXPECT_EQ(shape::closedRange(1, -1, -1, out).sizes, Sizes({3}));
+  EXPECT_THROW(shape::closedRange(0, 1, -1, out), c10::Error);
+}
+
+TEST(ShapeTest, NarrowedCountsItsStartFromTheEndToo) {
+  const at::Tensor t = at::empty({2, 5});
+  EXPECT_EQ(shape::narrowed(t, -1, -2, 2).sizes, Sizes({2, 2}));
+  EXPECT_THROW(shape::narrowed(t, 1, 4, 2), c10::Error);
+  EXPECT_THROW(shape::narrowed(t, 1, -6, 1), c10::Error);
+}
+
+TEST(ShapeTest, ProductsCheckSizesAndTypes) {
+  const at::Tensor a = at::empty({3, 2, 4});
+  EXPECT_EQ(shape::batchSum(a, a, at::empty({3, 4, 5})).sizes, Sizes({2, 5}));
+  EXPECT_THROW(shape::batchSum(a, a, a), c10::Error);
+  EXPECT_THROW(shape::dotProduct(at::empty({3}), at::empty({3}, at::kDouble)),
+               c10::Error);
+  EXPECT_THROW(shape::int8Product(at::empty({2, 2}), at::empty({2, 2})),
+               c10::Error);
+}
+
 }  // namespace
 }  // namespace dipu::adapter
