@@ -106,7 +106,7 @@ def native() -> Expectation:
 
 @pytest.fixture
 def falls_back() -> Expectation:
-    """`with falls_back("lgamma.out"):` fails unless it was counted as a fallback."""
+    """`with falls_back("geqrf"):` fails unless it was counted as a fallback."""
     return _falls_back
 
 
