@@ -42,6 +42,31 @@ Status maximum(const Queue& queue, const TensorView& out, const TensorView& a,
 Status minimum(const Queue& queue, const TensorView& out, const TensorView& a,
                const TensorView& b);
 
+// The larger and the smaller operand; NaN only where both are NaN.
+Status fmax(const Queue& queue, const TensorView& out, const TensorView& a,
+            const TensorView& b);
+Status fmin(const Queue& queue, const TensorView& out, const TensorView& a,
+            const TensorView& b);
+// 0 below 0, 1 above, and `values` at 0.
+Status heaviside(const Queue& queue, const TensorView& out,
+                 const TensorView& input, const TensorView& values);
+// The sign is that of the dividend. See Note [Integer division by zero].
+Status fmod(const Queue& queue, const TensorView& out, const TensorView& a,
+            const TensorView& b);
+
+// Integers. The greatest common divisor and the least common multiple are not
+// negative unless they overflow.
+Status gcd(const Queue& queue, const TensorView& out, const TensorView& a,
+           const TensorView& b);
+Status lcm(const Queue& queue, const TensorView& out, const TensorView& a,
+           const TensorView& b);
+// Shifts by a negative count, or by the width and more, give what an endless
+// shift gives: 0, or -1 where a negative number moves right.
+Status shiftLeft(const Queue& queue, const TensorView& out, const TensorView& a,
+                 const TensorView& b);
+Status shiftRight(const Queue& queue, const TensorView& out,
+                  const TensorView& a, const TensorView& b);
+
 // As above with a number as second operand.
 Status addScalar(const Queue& queue, const TensorView& out, const TensorView& a,
                  const Scalar& b, const Scalar& alpha);
@@ -53,6 +78,8 @@ Status divScalar(const Queue& queue, const TensorView& out, const TensorView& a,
                  const Scalar& b, RoundMode mode);
 Status remainderScalar(const Queue& queue, const TensorView& out,
                        const TensorView& a, const Scalar& b);
+Status fmodScalar(const Queue& queue, const TensorView& out,
+                  const TensorView& a, const Scalar& b);
 Status powScalar(const Queue& queue, const TensorView& out, const TensorView& a,
                  const Scalar& exponent);
 // With a number as first operand.

@@ -27,6 +27,18 @@ struct TruncDivide {
   }
 };
 
+// The remainder with the sign of the dividend.
+template <typename T>
+struct TruncRemainder {
+  T operator()(T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::fmod(a, b);
+    } else {
+      return b == 0 || b == T(-1) ? T(0) : a % b;
+    }
+  }
+};
+
 // The remainder with the sign of the divisor.
 template <typename T>
 struct Remainder {
@@ -66,7 +78,8 @@ struct FloorDivide {
 };
 
 void reportZeroDivisor() {
-  failTask(SOFT_LAUNCH_FAILURE, "integer division by zero in div or remainder");
+  failTask(SOFT_LAUNCH_FAILURE,
+           "integer division by zero in div, remainder or fmod");
 }
 
 // out = Op(a, b) on integers, see Note [Integer division by zero].
@@ -173,6 +186,16 @@ Status remainder(const Queue& queue, const TensorView& out, const TensorView& a,
 Status remainderScalar(const Queue& queue, const TensorView& out,
                        const TensorView& a, const Scalar& b) {
   return divideAnyByNumber<Remainder>(queue, "remainder", out, a, b);
+}
+
+Status fmod(const Queue& queue, const TensorView& out, const TensorView& a,
+            const TensorView& b) {
+  return divideAny<TruncRemainder>(queue, "fmod", out, a, b);
+}
+
+Status fmodScalar(const Queue& queue, const TensorView& out,
+                  const TensorView& a, const Scalar& b) {
+  return divideAnyByNumber<TruncRemainder>(queue, "fmod", out, a, b);
 }
 
 Status scalarRemainder(const Queue& queue, const TensorView& out,
