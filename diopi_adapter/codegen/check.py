@@ -11,6 +11,7 @@ from diopi_adapter.codegen import aten, convert, model
 # The functions of diopi_adapter/runtime/shape.h and their parameters.
 SHAPES: Mapping[str, tuple[str, ...]] = {
     "like": ("Tensor",),
+    "likeInt": ("Tensor",),
     "packed": ("Tensor",),
     "scalar": ("Tensor",),
     "total": ("Tensor", "ScalarType?"),
@@ -133,6 +134,8 @@ class _Checker:
 
     def _check_names(self) -> None:
         entry = self._entry
+        if entry.result is model.Result.FLOAT and not entry.elementwise:
+            raise entry.error("`result: float` goes with `elementwise:` only")
         for name in (*entry.elementwise, *entry.masks):
             self._need(name, ("Tensor",))
         for name in entry.mutates:

@@ -16,9 +16,8 @@ class ElementwiseWriter(OperatorWriter):
     def __init__(self, operator: model.Operator) -> None:
         super().__init__(operator)
         self._first = next(a.name for a in operator.arguments if a.type == "Tensor")
-        self._type = "ResultType::k" + (
-            "Bool" if operator.entry.result_is_bool else "Common"
-        )
+        self._result = operator.entry.result
+        self._type = f"ResultType::{self._result.value}"
 
     def _body(self) -> str:
         op = self._op
@@ -35,8 +34,18 @@ class ElementwiseWriter(OperatorWriter):
             promoted=comma(f"&{name}" for name in op.entry.elementwise),
             masks=comma(f"&{name}" for name in op.entry.masks),
             result_type=self._type,
-            result_dtype="at::kBool" if op.entry.result_is_bool else common,
+            result_dtype="at::kBool" if self._result is model.Result.BOOL else common,
+            refusal=self._refusal(),
             slow_calls=self._slow_calls(),
+        )
+
+    def _refusal(self) -> str:
+        """A complex operand could have a real result, which the output lacks."""
+        if self._result is not model.Result.FLOAT:
+            return ""
+        return (
+            "  if (at::isComplexType(op.dtype())) {\n"
+            '    return noteRefusal("DIOPI has no complex numbers");\n  }\n'
         )
 
     def _operands(self) -> list[str]:

@@ -18,6 +18,14 @@ class SpecError(Exception):
         super().__init__(f"{source}:{line}: {reason}")
 
 
+class Result(enum.Enum):
+    """The type of an elementwise result; the value is its name in C++."""
+
+    COMMON = "kCommon"  # that of the operands
+    BOOL = "kBool"
+    FLOAT = "kFloat"  # that of the operands, the default type for integers
+
+
 class LiteralKind(enum.Enum):
     """What a literal argument of a call is."""
 
@@ -86,7 +94,7 @@ class Entry:
     elementwise: tuple[str, ...] = ()
     masks: tuple[str, ...] = ()
     mutates: tuple[str, ...] = ()
-    result_is_bool: bool = False
+    result: Result = Result.COMMON
 
     def error(self, reason: str, line: int | None = None) -> SpecError:
         """The exception for a mistake in this entry."""

@@ -83,7 +83,7 @@ class _Parser:
             elementwise=tuple(self._names(fields.get("elementwise"))),
             masks=tuple(self._names(fields.get("masks"))),
             mutates=tuple(self._names(fields.get("mutates"))),
-            result_is_bool=self._result(fields.get("result")),
+            result=self._result(fields.get("result")),
         )
 
     def _sequence(self, node: yaml.Node) -> list[yaml.Node]:
@@ -122,10 +122,14 @@ class _Parser:
                 raise self._error(value, reason)
             yield key, literal
 
-    def _result(self, node: yaml.Node | None) -> bool:
-        if node is not None and self._text(node) != "bool":
-            raise self._error(node, f"result is `bool` or absent, not `{node.value}`")
-        return node is not None
+    def _result(self, node: yaml.Node | None) -> model.Result:
+        if node is None:
+            return model.Result.COMMON
+        results = {"bool": model.Result.BOOL, "float": model.Result.FLOAT}
+        if self._text(node) not in results:
+            reason = f"result is `bool`, `float` or absent, not `{node.value}`"
+            raise self._error(node, reason)
+        return results[self._text(node)]
 
     def _outs(self, node: yaml.Node | None) -> Iterator[model.OutSpec]:
         if node is None:

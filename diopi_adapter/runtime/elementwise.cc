@@ -134,7 +134,8 @@ at::Tensor Operands::shaped(const at::Tensor& tensor) const {
 }
 
 Elementwise::Elementwise(std::initializer_list<const at::Tensor*> promoted,
-                         std::initializer_list<const at::Tensor*> shaped) {
+                         std::initializer_list<const at::Tensor*> shaped,
+                         ResultType result) {
   at::native::ResultTypeState state;
   for (const at::Tensor* tensor : promoted) {
     if (!tensor->defined()) continue;
@@ -145,6 +146,10 @@ Elementwise::Elementwise(std::initializer_list<const at::Tensor*> promoted,
     sizes_ = at::infer_size_dimvector(sizes_, tensor->sizes());
   }
   dtype_ = at::native::result_type(state);
+  if (result == ResultType::kFloat &&
+      at::isIntegralType(dtype_, /*includeBool=*/true)) {
+    dtype_ = at::get_default_dtype_as_scalartype();
+  }
 }
 
 void Elementwise::prepare(Form form, at::Tensor& out, ResultType result,
@@ -155,7 +160,7 @@ void Elementwise::prepare(Form form, at::Tensor& out, ResultType result,
     out = aten::emptyContiguous(sizes_, dtype, device);
     return;
   }
-  if (result == ResultType::kCommon) {
+  if (result != ResultType::kBool) {
     TORCH_CHECK(at::canCast(dtype_, out.scalar_type()), "result type ", dtype_,
                 " can't be cast to the desired output type ",
                 out.scalar_type());

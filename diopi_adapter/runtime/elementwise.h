@@ -26,8 +26,9 @@
 
 namespace dipu::adapter {
 
-// The type of an elementwise result: that of the operands, or bool.
-enum class ResultType { kCommon, kBool };
+// The type of an elementwise result: that of the operands, bool, or a floating
+// one (that of the operands, the default type for integers).
+enum class ResultType { kCommon, kBool, kFloat };
 
 namespace detail {
 // `tensor` if it is on the device, else null.
@@ -118,7 +119,7 @@ bool applies(Form form, const at::Tensor& out, ResultType result,
   if (!isPlain(first, result) || !(isAlike(first, rest) && ...)) return false;
   if (form == Form::kFunctional) return true;
   if (form == Form::kInplace) {
-    return result == ResultType::kCommon && (isDistinct(first, rest) && ...);
+    return result != ResultType::kBool && (isDistinct(first, rest) && ...);
   }
   return fitsOutput(out, first, result) &&
          (fitsOutput(out, rest, result) && ...);
@@ -209,12 +210,14 @@ class Elementwise {
   // `promoted`: operands that agree on a type. `shaped`: operands that only
   // take part in the shape.
   Elementwise(std::initializer_list<const at::Tensor*> promoted,
-              std::initializer_list<const at::Tensor*> shaped);
+              std::initializer_list<const at::Tensor*> shaped,
+              ResultType result);
 
-  // The output: as Structured does, of the common type or bool.
+  // The output: as Structured does, of dtype() or bool.
   void prepare(Form form, at::Tensor& out, ResultType result,
                c10::DeviceIndex device) const;
 
+  // The type of the operands; floating if the result is to be.
   at::ScalarType dtype() const { return dtype_; }
   c10::IntArrayRef sizes() const { return sizes_; }
 

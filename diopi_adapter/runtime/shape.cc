@@ -57,6 +57,12 @@ OutputSpec like(const at::Tensor& tensor) {
   return spec;
 }
 
+OutputSpec likeInt(const at::Tensor& tensor) {
+  OutputSpec spec = like(tensor);
+  spec.dtype = at::kInt;
+  return spec;
+}
+
 OutputSpec packed(const at::Tensor& tensor) {
   return {at::DimVector(tensor.sizes()), {}, tensor.scalar_type()};
 }

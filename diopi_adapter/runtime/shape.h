@@ -19,6 +19,8 @@ namespace dipu::adapter::shape {
 
 // Like `tensor`, with its strides where they are dense.
 OutputSpec like(const at::Tensor& tensor);
+// The same as int32.
+OutputSpec likeInt(const at::Tensor& tensor);
 // Like `tensor`, contiguous.
 OutputSpec packed(const at::Tensor& tensor);
 // No dimensions, the type of `tensor`.

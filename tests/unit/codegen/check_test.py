@@ -120,6 +120,10 @@ def test_outputs_take_the_names_of_returns_or_of_the_out_variant() -> None:
             "from; add `out:`",
         ),
         (
+            "- op: exp\n  call: diopiExp(out, self)\n  result: float\n",
+            "ops.yaml:2: exp: `result: float` goes with `elementwise:` only",
+        ),
+        (
             "- op: relu\n  call: diopiRelu(out, self)\n  out: lke(self)\n",
             "ops.yaml:4: relu: no shape function `lke`; did you mean `like`?",
         ),

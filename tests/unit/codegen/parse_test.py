@@ -61,8 +61,8 @@ def test_entries_know_their_line() -> None:
             "ops.yaml:3: cannot read the argument `a + b`",
         ),
         (
-            "operators:\n- op: a\n  call: f()\n  result: float\n",
-            "ops.yaml:4: result is `bool` or absent, not `float`",
+            "operators:\n- op: a\n  call: f()\n  result: int\n",
+            "ops.yaml:4: result is `bool`, `float` or absent, not `int`",
         ),
         (
             "operators:\n- op: a\n  call: f()\n  require: {x: [1]}\n",
