@@ -95,13 +95,14 @@ Pair inside(double a, double x) {
   return {1 - upper, upper};
 }
 
-// Both functions anywhere.
+// Both functions anywhere. As in PyTorch, a limit counts even beside NaN.
 Pair incomplete(double a, double x) {
-  if (!(a >= 0 && x >= 0)) return {kNaN, kNaN};
+  if (a < 0 || x < 0) return {kNaN, kNaN};
   if (a == 0) return x > 0 ? Pair{1, 0} : Pair{kNaN, kNaN};
   if (x == 0) return {0, 1};
   if (std::isinf(a)) return std::isinf(x) ? Pair{kNaN, kNaN} : Pair{0, 1};
   if (std::isinf(x)) return {1, 0};
+  if (std::isnan(a) || std::isnan(x)) return {kNaN, kNaN};
   return inside(a, x);
 }
 
