@@ -25,5 +25,6 @@ void registerHistogram(torch::Library& library);
 void registerComposite(torch::Library& library);
 void registerActivations(torch::Library& library);
 void registerCtcLoss(torch::Library& library);
+void registerCompositeArithmetic(torch::Library& library);
 
 }  // namespace dipu::aten

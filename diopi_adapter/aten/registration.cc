@@ -37,6 +37,7 @@ void registerOperators(Library& library) {
   registerComposite(library);
   registerActivations(library);
   registerCtcLoss(library);
+  registerCompositeArithmetic(library);
 }
 
 // Registers for as long as the process lives: a Library withdraws its

@@ -13,6 +13,7 @@ SHAPES: Mapping[str, tuple[str, ...]] = {
     "like": ("Tensor",),
     "likeInt": ("Tensor",),
     "packed": ("Tensor",),
+    "flag": (),
     "scalar": ("Tensor",),
     "total": ("Tensor", "ScalarType?"),
     "reduced": ("Tensor", "int[]?", "bool"),

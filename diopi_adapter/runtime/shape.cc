@@ -67,6 +67,8 @@ OutputSpec packed(const at::Tensor& tensor) {
   return {at::DimVector(tensor.sizes()), {}, tensor.scalar_type()};
 }
 
+OutputSpec flag() { return {{}, {}, at::kBool}; }
+
 OutputSpec scalar(const at::Tensor& tensor) {
   return {{}, {}, tensor.scalar_type()};
 }

@@ -23,6 +23,8 @@ OutputSpec like(const at::Tensor& tensor);
 OutputSpec likeInt(const at::Tensor& tensor);
 // Like `tensor`, contiguous.
 OutputSpec packed(const at::Tensor& tensor);
+// No dimensions, bool.
+OutputSpec flag();
 // No dimensions, the type of `tensor`.
 OutputSpec scalar(const at::Tensor& tensor);
 // No dimensions, the type of a sum over `tensor`.
