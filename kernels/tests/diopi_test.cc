@@ -207,9 +207,8 @@ TEST_F(Diopi, AllocatesDistinctElementsAndTheirCounts) {
   diopiTensor i = handleOf(inverse.view());
   diopiTensorHandle_t out = nullptr;
   diopiTensorHandle_t counts = nullptr;
-  ASSERT_EQ(
-      diopiUnique(&context_, &out, &x, nullptr, true, true, &i, &counts),
-      diopiSuccess);
+  ASSERT_EQ(diopiUnique(&context_, &out, &x, nullptr, true, true, &i, &counts),
+            diopiSuccess);
   EXPECT_EQ(inverse.read(), (std::vector<int64_t>{1, 0, 1, 1}));
   ASSERT_EQ(out->sizes[0], 2);
   ASSERT_EQ(counts->sizes[0], 2);
