@@ -8,9 +8,17 @@ from collections.abc import Callable
 import pytest
 import torch
 import torch.nn.functional as F
-from against_cpu import DEVICE, FLOATING, LAYOUTS, assert_same, compare, gradients
 from conftest import Expectation
 from torch import Tensor
+
+from tests.conformance.against_cpu import (
+    DEVICE,
+    FLOATING,
+    LAYOUTS,
+    assert_same,
+    compare,
+    gradients,
+)
 
 aten = torch.ops.aten
 

@@ -8,9 +8,10 @@ import itertools
 import pytest
 import torch
 import torch.nn.functional as F
-from against_cpu import DEVICE, FLOATING, LAYOUTS, compare, gradients
 from conftest import Expectation
 from torch import Tensor
+
+from tests.conformance.against_cpu import DEVICE, FLOATING, LAYOUTS, compare, gradients
 
 aten = torch.ops.aten
 

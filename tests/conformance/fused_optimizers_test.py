@@ -9,9 +9,10 @@ import sys
 
 import pytest
 import torch
-from against_cpu import DEVICE, FLOATING, assert_same, compare
 from conftest import Expectation
 from torch import Tensor
+
+from tests.conformance.against_cpu import DEVICE, FLOATING, assert_same, compare
 
 aten = torch.ops.aten
 

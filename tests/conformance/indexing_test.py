@@ -9,7 +9,8 @@ import sys
 
 import pytest
 import torch
-from reference import (
+
+from tests.conformance.reference import (
     FLOATS,
     INTEGERS,
     assert_same,

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from reference import (
+
+from tests.conformance.reference import (
     FLOATS,
     INTEGERS,
     assert_same,

@@ -7,7 +7,8 @@ import itertools
 
 import pytest
 import torch
-from reference import (
+
+from tests.conformance.reference import (
     FLOATS,
     INTEGERS,
     assert_same,
