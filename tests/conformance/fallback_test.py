@@ -211,7 +211,7 @@ def test_devices_are_not_mixed(device: str, second_device: torch.device) -> None
     with pytest.raises(RuntimeError, match="same device"):
         torch.polar(a, torch.ones(2, device=second_device))
     with pytest.raises(RuntimeError, match="same device"):
-        torch.polar(a, torch.ones(2))
+        torch.hypot(a, torch.ones(2))
     assert torch.hypot(a * 3, torch.tensor(4.0)).cpu().tolist() == [5.0, 5.0]
 
 

@@ -35,6 +35,14 @@ class Mlp(Classifier):
         return torch.randn(16, 20), torch.randint(5, (16,))
 
 
+class Dropout(Mlp):
+    """The same with a layer that leaves out half of its inputs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers.insert(2, nn.Dropout(0.5))
+
+
 class Cnn(Classifier):
     def __init__(self) -> None:
         super().__init__()

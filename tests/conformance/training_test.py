@@ -15,7 +15,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.conformance.models import MODELS, Batch, Cnn, Mlp
+from tests.conformance.models import MODELS, Batch, Cnn, Dropout, Mlp
 
 STEPS = 20
 
@@ -163,6 +163,6 @@ def test_gradient_clipping(no_fallback, device: str) -> None:
 
 
 def test_dropout_trains_without_fallback(no_fallback, device: str) -> None:
-    model = nn.Sequential(nn.Linear(20, 32), nn.Dropout(0.5), nn.Linear(32, 5))
+    there = place(Dropout(), Dropout.batch(), device, torch.float32)
     with no_fallback():
-        train(*place(model, Mlp.batch(), device, torch.float32), OPTIMIZERS["adamw"])
+        train(*there, OPTIMIZERS["adamw"])
