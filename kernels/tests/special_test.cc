@@ -51,6 +51,8 @@ TEST(Gamma, ZetaKnowsItsClosedForms) {
   }
   EXPECT_EQ(special::zeta(1, 3), kInfinity);
   EXPECT_EQ(special::zeta(2, -1), kInfinity);
+  EXPECT_EQ(special::zeta(std::nan(""), -1), kInfinity);
+  EXPECT_TRUE(std::isnan(special::zeta(std::nan(""), 2)));
   EXPECT_TRUE(std::isnan(special::zeta(0.5, 1)));
   EXPECT_TRUE(std::isnan(special::zeta(2.5, -0.5)));
 }

@@ -77,7 +77,8 @@ double polygamma(int64_t n, double x) {
 
 double zeta(double s, double q) {
   if (s == 1) return kInfinity;
-  if (!(s > 1)) return kNaN;
+  if (s < 1) return kNaN;
+  if (std::isnan(s)) return q <= 0 && q == std::floor(q) ? kInfinity : kNaN;
   if (!(q <= 0)) return zetaPositive(s, q);
   if (q == std::floor(q)) return kInfinity;
   if (s != std::floor(s)) return kNaN;
