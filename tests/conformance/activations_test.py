@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 import torch
 import torch.nn.functional as F
-from conftest import Expectation
 from torch import Tensor
 
 from tests.conformance.against_cpu import (
@@ -19,6 +18,7 @@ from tests.conformance.against_cpu import (
     compare,
     gradients,
 )
+from tests.conformance.conftest import Expectation
 
 aten = torch.ops.aten
 

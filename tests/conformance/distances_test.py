@@ -8,10 +8,10 @@ import itertools
 import pytest
 import torch
 import torch.nn.functional as F
-from conftest import Expectation
 from torch import Tensor
 
 from tests.conformance.against_cpu import DEVICE, FLOATING, LAYOUTS, compare, gradients
+from tests.conformance.conftest import Expectation
 
 aten = torch.ops.aten
 

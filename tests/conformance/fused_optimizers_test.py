@@ -9,10 +9,10 @@ import sys
 
 import pytest
 import torch
-from conftest import Expectation
 from torch import Tensor
 
 from tests.conformance.against_cpu import DEVICE, FLOATING, assert_same, compare
+from tests.conformance.conftest import Expectation
 
 aten = torch.ops.aten
 
