@@ -6,20 +6,16 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <optional>
+#include <string>
+
+#include "softdevice/base/read_file.h"
 
 namespace dipu::softdevice {
 namespace {
 
 constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
-
-std::string readFile(const std::string& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
 
 // First number of a control group file; nothing for "max" or no file.
 std::optional<std::size_t> readNumber(const std::string& path) {
@@ -31,8 +27,11 @@ std::optional<std::size_t> readNumber(const std::string& path) {
 // Folder of the process's memory control group below `root`. Each line of
 // /proc/self/cgroup is "id:controllers:path"; version 2 has no controllers.
 std::string groupFolder(bool version2) {
-  std::ifstream in("/proc/self/cgroup");
-  for (std::string line; std::getline(in, line);) {
+  const std::string text = readFile("/proc/self/cgroup");
+  for (std::size_t begin = 0; begin < text.size();) {
+    const auto end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    begin = end + 1;
     const auto first = line.find(':');
     const auto second = line.find(':', first + 1);
     if (second == std::string::npos) continue;

@@ -7,16 +7,16 @@
 
 #include <atomic>
 #include <cerrno>
-#include <fstream>
-#include <iterator>
 #include <sstream>
+#include <string>
+
+#include "softdevice/base/read_file.h"
 
 namespace dipu::softdevice {
 namespace {
 
 std::string readStat(int32_t pid) {
-  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  return readFile("/proc/" + std::to_string(pid) + "/stat");
 }
 
 uint32_t ownNamespace() {
