@@ -59,6 +59,8 @@ inline soft_status checkUnsafe(const char* function) {
              ? SOFT_OK
              : checkUnsafeSlowly(function);
 }
+// `function` blocks as well, so no running task may call it either.
+soft_status checkBlockingUnsafe(const char* function);
 // `function` needs the stream not to be captured, or, with a reason, cannot be
 // captured the way it was called.
 soft_status checkNotCaptured(const char* function, const soft_stream* stream,

@@ -51,6 +51,11 @@ soft_status checkUnsafeSlowly(const char* function) {
                   });
 }
 
+soft_status checkBlockingUnsafe(const char* function) {
+  if (soft_status status = checkMayBlock(function)) return status;
+  return checkUnsafe(function);
+}
+
 soft_status checkNotCaptured(const char* function, const soft_stream* stream,
                              const char* reason) {
   if (!stream->isCapturing()) return SOFT_OK;

@@ -6,8 +6,7 @@
 #include "softdevice/soft_ipc.h"
 #include "softdevice/stream/pause.h"
 
-using dipu::softdevice::checkMayBlock;
-using dipu::softdevice::checkUnsafe;
+using dipu::softdevice::checkBlockingUnsafe;
 using dipu::softdevice::Device;
 using dipu::softdevice::deviceOfAddress;
 using dipu::softdevice::drainAllDevices;
@@ -24,12 +23,6 @@ using dipu::softdevice::withHostMemory;
 using dipu::softdevice::WorkPause;
 
 namespace {
-
-// These block, move or map memory, so neither tasks nor captures may call them.
-soft_status checkCaller(const char* function) {
-  if (soft_status status = checkMayBlock(function)) return status;
-  return checkUnsafe(function);
-}
 
 constexpr const char* kExport = "soft_ipc_export_memory";
 constexpr const char* kOpen = "soft_ipc_open_memory";
@@ -74,7 +67,7 @@ soft_status openMemory(Device* owner, const soft_ipc_handle& handle,
 
 soft_status soft_ipc_export_memory(const void* ptr,
                                    soft_ipc_handle* out_handle) {
-  if (soft_status status = checkCaller(kExport)) return status;
+  if (soft_status status = checkBlockingUnsafe(kExport)) return status;
   Device* owner = deviceOfAddress(ptr);
   if (owner == nullptr || out_handle == nullptr) {
     return fail(SOFT_INVALID_VALUE,
@@ -87,7 +80,7 @@ soft_status soft_ipc_export_memory(const void* ptr,
 
 soft_status soft_ipc_open_memory(int32_t device, const soft_ipc_handle* handle,
                                  void** out_ptr) {
-  if (soft_status status = checkCaller(kOpen)) return status;
+  if (soft_status status = checkBlockingUnsafe(kOpen)) return status;
   Device* owner = nullptr;
   if (soft_status status = findDevice(kOpen, device, &owner)) return status;
   if (handle == nullptr || out_ptr == nullptr) {
@@ -98,7 +91,7 @@ soft_status soft_ipc_open_memory(int32_t device, const soft_ipc_handle* handle,
 }
 
 soft_status soft_ipc_close_memory(void* ptr) {
-  if (soft_status status = checkCaller(kClose)) return status;
+  if (soft_status status = checkBlockingUnsafe(kClose)) return status;
   if (ptr == nullptr) return SOFT_OK;
   Device* owner = deviceOfAddress(ptr);
   if (owner != nullptr && owner->memory().isOpened(ptr)) {

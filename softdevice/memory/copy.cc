@@ -16,9 +16,9 @@
 #include "softdevice/stream/pause.h"
 #include "softdevice/stream/stream.h"
 
+using dipu::softdevice::checkBlockingUnsafe;
 using dipu::softdevice::checkMayBlock;
 using dipu::softdevice::checkNotCaptured;
-using dipu::softdevice::checkUnsafe;
 using dipu::softdevice::config;
 using dipu::softdevice::Device;
 using dipu::softdevice::deviceOfAddress;
@@ -238,8 +238,7 @@ soft_status waitForDefaultStream(const char* function, const Side& side) {
 
 soft_status copyAndWait(const char* function, const Operand& dst,
                         const Operand& src, const Shape& shape) {
-  if (soft_status status = checkMayBlock(function)) return status;
-  if (soft_status status = checkUnsafe(function)) return status;
+  if (soft_status status = checkBlockingUnsafe(function)) return status;
   if (shape.empty()) return SOFT_OK;
   Side to;
   Side from;

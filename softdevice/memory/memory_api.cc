@@ -13,9 +13,9 @@
 #include "softdevice/memory/pinned.h"
 #include "softdevice/softdevice.h"
 
+using dipu::softdevice::checkBlockingUnsafe;
 using dipu::softdevice::checkFaults;
 using dipu::softdevice::checkHostFaults;
-using dipu::softdevice::checkMayBlock;
 using dipu::softdevice::checkProcess;
 using dipu::softdevice::checkUnsafe;
 using dipu::softdevice::Device;
@@ -112,8 +112,7 @@ soft_status soft_malloc(int32_t device, size_t bytes, void** out_ptr) {
 }
 
 soft_status soft_free(void* ptr) {
-  if (soft_status status = checkMayBlock("soft_free")) return status;
-  if (soft_status status = checkUnsafe("soft_free")) return status;
+  if (soft_status status = checkBlockingUnsafe("soft_free")) return status;
   if (ptr == nullptr) return SOFT_OK;
   Device* owner = deviceOfAddress(ptr);
   uintptr_t start = 0;
@@ -155,8 +154,7 @@ soft_status soft_host_malloc(size_t bytes, void** out_ptr) {
 }
 
 soft_status soft_host_free(void* ptr) {
-  if (soft_status status = checkMayBlock("soft_host_free")) return status;
-  if (soft_status status = checkUnsafe("soft_host_free")) return status;
+  if (soft_status status = checkBlockingUnsafe("soft_host_free")) return status;
   if (ptr == nullptr) return SOFT_OK;
   uintptr_t start = 0;
   std::size_t bytes = 0;
@@ -188,8 +186,8 @@ soft_status soft_host_register(void* ptr, size_t bytes) {
 }
 
 soft_status soft_host_unregister(void* ptr) {
-  if (soft_status status = checkMayBlock("soft_host_unregister")) return status;
-  if (soft_status status = checkUnsafe("soft_host_unregister")) return status;
+  if (soft_status status = checkBlockingUnsafe("soft_host_unregister"))
+    return status;
   if (pinnedRegistry().startsAt(ptr, PinnedOrigin::kRegistered)) {
     drainAllDevices();
     if (pinnedRegistry().remove(ptr, PinnedOrigin::kRegistered)) return SOFT_OK;

@@ -6,9 +6,8 @@
 #include "softdevice/memory/virtual_memory.h"
 #include "softdevice/soft_virtual_memory.h"
 
+using dipu::softdevice::checkBlockingUnsafe;
 using dipu::softdevice::checkFaults;
-using dipu::softdevice::checkMayBlock;
-using dipu::softdevice::checkUnsafe;
 using dipu::softdevice::Device;
 using dipu::softdevice::deviceOfAddress;
 using dipu::softdevice::deviceOfMemory;
@@ -21,16 +20,11 @@ using dipu::softdevice::withHostMemory;
 
 namespace {
 
-soft_status checkCaller(const char* function) {
-  if (soft_status status = checkMayBlock(function)) return status;
-  return checkUnsafe(function);
-}
-
 // The range and the virtual memory that it belongs to.
 soft_status findRange(const char* function, const void* ptr, size_t bytes,
                       VirtualMemory** out_memory,
                       VirtualMemory::Range* out_range) {
-  if (soft_status status = checkCaller(function)) return status;
+  if (soft_status status = checkBlockingUnsafe(function)) return status;
   const auto from = reinterpret_cast<uintptr_t>(ptr);
   Device* owner = deviceOfAddress(ptr);
   uintptr_t to = 0;
@@ -60,7 +54,8 @@ soft_status soft_vm_granularity(size_t* out_bytes) {
 
 soft_status soft_vm_reserve(int32_t device, size_t bytes, size_t alignment,
                             void* hint, void** out_ptr) {
-  if (soft_status status = checkCaller("soft_vm_reserve")) return status;
+  if (soft_status status = checkBlockingUnsafe("soft_vm_reserve"))
+    return status;
   Device* owner = nullptr;
   if (soft_status status = findDevice("soft_vm_reserve", device, &owner)) {
     return status;
@@ -85,7 +80,7 @@ soft_status soft_vm_release(void* ptr, size_t bytes) {
 
 soft_status soft_vm_create(int32_t device, size_t bytes,
                            soft_vm_memory* out_memory) {
-  if (soft_status status = checkCaller("soft_vm_create")) return status;
+  if (soft_status status = checkBlockingUnsafe("soft_vm_create")) return status;
   Device* owner = nullptr;
   if (soft_status status = findDevice("soft_vm_create", device, &owner)) {
     return status;
@@ -98,7 +93,8 @@ soft_status soft_vm_create(int32_t device, size_t bytes,
 }
 
 soft_status soft_vm_destroy(soft_vm_memory memory) {
-  if (soft_status status = checkCaller("soft_vm_destroy")) return status;
+  if (soft_status status = checkBlockingUnsafe("soft_vm_destroy"))
+    return status;
   const int32_t device = deviceOfMemory(memory);
   Device* owner = device < kMaxDevices ? existingDevice(device) : nullptr;
   if (owner == nullptr) {
