@@ -18,6 +18,9 @@ std::string messageOf(const loader::VendorError& error, int32_t device) {
   if (error.vendor_code != 0) {
     text += c10::str(" (vendor code ", error.vendor_code, ")");
   }
+  if (error.code == DIPU_INTERNAL && device != DIPU_HOST) {
+    text += "; if later calls fail too, only a new process can use the device";
+  }
   return text;
 }
 

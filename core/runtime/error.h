@@ -19,6 +19,9 @@ namespace dipu::runtime {
 //   DIPU_INTERNAL, _UNKNOWN, _UNAVAILABLE, _ABORTED, _DATA_LOSS
 //                              c10::AcceleratorError with the SDK's own code
 //   others                     c10::Error
+//
+// DIPU_INTERNAL of a device may last as long as the process: the message says
+// so.
 [[noreturn]] void throwError(dipu_error* error, int32_t device = DIPU_HOST);
 
 // Throws as throwError does unless `error` is null, which stands for success.

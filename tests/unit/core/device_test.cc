@@ -145,5 +145,15 @@ TEST(ErrorTest, CodesBecomeExceptionTypes) {
   EXPECT_FALSE(succeeded(failure(DIPU_UNKNOWN), "something"));
 }
 
+TEST(ErrorTest, ABrokenDeviceSaysHowToGoOn) {
+  const char* advice = "only a new process can use the device";
+  EXPECT_TRUE(contains(messageOf<c10::AcceleratorError>(
+                           [] { check(failure(DIPU_INTERNAL), 0); }),
+                       advice));
+  EXPECT_FALSE(contains(messageOf<c10::AcceleratorError>(
+                            [] { check(failure(DIPU_UNAVAILABLE), 0); }),
+                        advice));
+}
+
 }  // namespace
 }  // namespace dipu::runtime
