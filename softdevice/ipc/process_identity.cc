@@ -7,7 +7,8 @@
 
 #include <atomic>
 #include <cerrno>
-#include <sstream>
+#include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "softdevice/base/read_file.h"
@@ -31,16 +32,17 @@ uint64_t startTimeOf(const std::string& stat) {
   // The name in parentheses may hold anything, even a parenthesis.
   const auto name_end = stat.rfind(')');
   if (name_end == std::string::npos) return 0;
-  std::istringstream fields(stat.substr(name_end + 1));
-  std::string state;
-  fields >> state;
-  if (state == "Z" || state == "X") return 0;
-  constexpr int kBetween = 18;  // fields 4 to 21
-  std::string skipped;
-  for (int i = 0; i < kBetween; ++i) fields >> skipped;
-  uint64_t start_time = 0;
-  fields >> start_time;
-  return start_time;
+  // " S 4 5 ... 22", where S is the state and a number the field's own.
+  constexpr int kStartTime = 22;
+  const char* field = stat.c_str() + name_end + 1;
+  if (*field == ' ') ++field;
+  if (*field == 'Z' || *field == 'X') return 0;
+  for (int number = 3; number < kStartTime; ++number) {
+    field = std::strchr(field, ' ');
+    if (field == nullptr) return 0;
+    ++field;
+  }
+  return std::strtoull(field, nullptr, 10);
 }
 
 ProcessIdentity thisProcess() {
