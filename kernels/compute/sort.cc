@@ -104,7 +104,8 @@ Status launchSort(const Queue& queue, const TensorView& values,
   task.store_index = convertFunction(indices.dtype, DType::kInt64);
   task.item = static_cast<int64_t>(itemSize(input.dtype));
   task.index_item = static_cast<int64_t>(itemSize(indices.dtype));
-  task.kept = k;
+  // A number has no dimension to shorten: it is its own result for k = 0 too.
+  task.kept = input.ndim == 0 ? 1 : k;
   task.descending = descending;
   task.values = translateView<char>(queue, values);
   task.indices = translateView<char>(queue, indices);

@@ -209,5 +209,16 @@ TEST(Sort, TakesTheLargestOfEachColumn) {
             Status::kInvalid);
 }
 
+TEST(Sort, TheLargestZeroElementsOfANumberAreTheNumber) {
+  TestQueue queue;
+  const DeviceTensor<float> x({}, 3.0f);
+  const DeviceTensor<float> values({}, -1.0f);
+  const DeviceTensor<int64_t> indices({}, int64_t{-1});
+  ASSERT_EQ(topk(queue, values.view(), indices.view(), x.view(), 0, 0, true),
+            Status::kOk);
+  EXPECT_EQ(values.read(), (std::vector<float>{3}));
+  EXPECT_EQ(indices.read(), (std::vector<int64_t>{0}));
+}
+
 }  // namespace
 }  // namespace dipu::kernels
