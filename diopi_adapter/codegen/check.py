@@ -81,6 +81,7 @@ class _Checker:
     def operator(self) -> model.Operator:
         entry = self._entry
         self._check_names()
+        self._check_samples()
         kind = self._kind()
         self._check_out(kind)
         number_argument, number = self._number()
@@ -151,6 +152,23 @@ class _Checker:
                 raise entry.error(
                     f"`{name}` of type {self._types[name]} is never {literal.text}"
                 )
+
+    def check_handwritten(self) -> None:
+        """Checks what serves the samples of a wrapper written by hand."""
+        self._check_names()
+        self._check_samples()
+        self._bind(self._entry.call, self._types)
+
+    def _check_samples(self) -> None:
+        known = (*self._types, *self._schema.outputs)
+        for sample in self._entry.samples:
+            for name, _ in sample.arguments:
+                if name not in known:
+                    raise self._entry.error(
+                        f"no argument `{name}`{_similar(name, known)} for a sample "
+                        f"(it has {', '.join(self._types)})",
+                        sample.line,
+                    )
 
     def _need(self, name: str, types: tuple[str, ...] | None) -> None:
         if name not in self._types:
@@ -307,6 +325,9 @@ def check_entries(
     served: dict[str, model.Entry] = {}
     operators = []
     for entry in entries:
+        if entry.handwritten:
+            _Checker(entry, functions).check_handwritten()
+            continue
         operator = _Checker(entry, functions).operator()
         for variant in operator.variants:
             if variant.name in served:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import dataclasses
 import enum
 
+from diopi_adapter.codegen import sample
+
 
 class SpecError(Exception):
     """A mistake in ops.yaml. The text is `ops.yaml:LINE: reason`."""
@@ -80,6 +82,14 @@ class OutSpec:
 
 
 @dataclasses.dataclass(frozen=True)
+class Sample:
+    """Arguments to test the operator with."""
+
+    line: int
+    arguments: tuple[tuple[str, sample.Value], ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class Entry:
     """One entry of ops.yaml as written."""
 
@@ -95,6 +105,9 @@ class Entry:
     masks: tuple[str, ...] = ()
     mutates: tuple[str, ...] = ()
     result: Result = Result.COMMON
+    samples: tuple[Sample, ...] = ()
+    tolerance: float | None = None
+    handwritten: bool = False  # the wrapper is; the call serves its samples
 
     def error(self, reason: str, line: int | None = None) -> SpecError:
         """The exception for a mistake in this entry."""

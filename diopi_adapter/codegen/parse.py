@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import yaml
 
-from diopi_adapter.codegen import model
+from diopi_adapter.codegen import model, sample
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _CALL = re.compile(rf"({_NAME})\((.*)\)", re.DOTALL)
@@ -26,7 +26,11 @@ _KEYS = (
     "masks",
     "mutates",
     "result",
+    "samples",
+    "tolerance",
 )
+# Top-level keys: entries with generated wrappers, and those without.
+_SECTIONS = ("operators", "handwritten")
 
 
 def _line(node: yaml.Node) -> int:
@@ -44,10 +48,10 @@ class _Parser:
         if not isinstance(root, yaml.MappingNode):
             raise self._error(root, "expected a mapping with the key `operators`")
         for key, value in root.value:
-            if key.value != "operators":
+            if key.value not in _SECTIONS:
                 raise self._error(key, f"unknown key `{key.value}`; use `operators`")
             for node in self._sequence(value):
-                yield self._entry(node)
+                yield self._entry(node, handwritten=key.value == "handwritten")
 
     def _compose(self, text: str) -> yaml.Node:
         try:
@@ -62,7 +66,7 @@ class _Parser:
     def _error(self, node: yaml.Node, reason: str) -> model.SpecError:
         return model.SpecError(self._source, _line(node), reason)
 
-    def _entry(self, node: yaml.Node) -> model.Entry:
+    def _entry(self, node: yaml.Node, handwritten: bool) -> model.Entry:
         fields = self._mapping(node)
         for key, value in fields.items():
             if key not in _KEYS:
@@ -84,6 +88,9 @@ class _Parser:
             masks=tuple(self._names(fields.get("masks"))),
             mutates=tuple(self._names(fields.get("mutates"))),
             result=self._result(fields.get("result")),
+            samples=tuple(self._samples(fields.get("samples"))),
+            tolerance=self._tolerance(fields.get("tolerance")),
+            handwritten=handwritten,
         )
 
     def _sequence(self, node: yaml.Node) -> list[yaml.Node]:
@@ -130,6 +137,23 @@ class _Parser:
             reason = f"result is `bool`, `float` or absent, not `{node.value}`"
             raise self._error(node, reason)
         return results[self._text(node)]
+
+    def _samples(self, node: yaml.Node | None) -> Iterator[model.Sample]:
+        for item in self._sequence(node) if node else ():
+            try:
+                arguments = sample.parse(self._text(item))
+            except sample.SampleError as error:
+                raise self._error(item, str(error)) from error
+            yield model.Sample(_line(item), arguments)
+
+    def _tolerance(self, node: yaml.Node | None) -> float | None:
+        if node is None:
+            return None
+        try:
+            return float(self._text(node))
+        except ValueError as error:
+            reason = f"the tolerance is a number, not `{node.value}`"
+            raise self._error(node, reason) from error
 
     def _outs(self, node: yaml.Node | None) -> Iterator[model.OutSpec]:
         if node is None:
