@@ -171,7 +171,12 @@ int run(const Options& options) {
                               return new SampleTest(&device, &sample, strict);
                             });
   }
-  return RUN_ALL_TESTS();
+  const int status = RUN_ALL_TESTS();
+  const auto& results = *::testing::UnitTest::GetInstance();
+  if (status == 0 && results.successful_test_count() == 0) {
+    throw std::runtime_error("the library computed none of the samples");
+  }
+  return status;
 }
 
 }  // namespace
