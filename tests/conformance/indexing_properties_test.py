@@ -21,11 +21,14 @@ from tests.conformance.properties import (
     ALL,
     NUMBERS,
     dims,
+    long_tensors,
+    memory,
     positions,
     properties,
     shapes,
     tensors,
     there,
+    writable,
 )
 from tests.conformance.reference import assert_same
 
@@ -151,6 +154,18 @@ def test_index_put_that_adds(native, case: Indexed, data: Any) -> None:
     assert_same(got, expected)
 
 
+@properties
+@given(case=indexed(finite=True), data=st.data())
+def test_index_put_in_place(native, case: Indexed, data: Any) -> None:
+    here = writable(case.x)
+    y = there(here)
+    values = data.draw(tensors(here.dtype, case.place().shape, finite=True))
+    aten.index_put_(here, case.indices, values, True)
+    with native("_index_put_impl_"):
+        aten.index_put_(y, case.indices_there(), there(values), True)
+    assert_same(memory(y), memory(here))
+
+
 @dataclasses.dataclass(frozen=True)
 class Lines:
     """Arguments of gather and scatter."""
@@ -227,6 +242,17 @@ def test_scatter_add(native, case: Lines) -> None:
     assert_same(got, torch.scatter_add(*arguments))
 
 
+@properties
+@given(case=lines(finite=True))
+def test_scatter_add_in_place(native, case: Lines) -> None:
+    here = writable(case.x)
+    y = there(here)
+    here.scatter_add_(case.dim, case.index, case.source)
+    with native("scatter_add_"):
+        y.scatter_add_(case.dim, there(case.index), there(case.source))
+    assert_same(memory(y), memory(here))
+
+
 @pytest.mark.parametrize("reduce", ["sum", "prod", "mean", "amax", "amin"])
 @properties
 @given(case=lines(NUMBERS, finite=True), include_self=st.booleans())
@@ -290,3 +316,26 @@ def test_take(native, data: Any) -> None:
     with native("take"):
         got = torch.take(there(x), there(index))
     assert_same(got, torch.take(x, index), 0)
+
+
+@properties
+@given(data=st.data(), seed=st.integers(0, 2**31), slots=st.integers(1, 300))
+def test_many_elements_of_few_positions(
+    native, data: Any, seed: int, slots: int
+) -> None:
+    dtype = data.draw(st.sampled_from((torch.float64, torch.int64, torch.int32)))
+    source = data.draw(long_tensors(dtype, finite=True))
+    random = torch.Generator().manual_seed(seed)
+    index = torch.randint(slots, source.shape, generator=random)
+    x = torch.zeros(len(source), slots, dtype=dtype)
+    y, i, s = there(x), there(index), there(source)
+    expected = x.scatter_add(1, index, source)
+    with native("scatter_add", "scatter_reduce.two", "gather", "_index_put_impl_"):
+        assert_same(y.scatter_add(1, i, s), expected)
+        assert_same(
+            y.scatter_reduce(1, i, s, "amax", include_self=False),
+            x.scatter_reduce(1, index, source, "amax", include_self=False),
+        )
+        assert_same(y.gather(1, i), x.gather(1, index))
+        rows = torch.arange(len(source)).unsqueeze(1)
+        assert_same(aten.index_put(y, [there(rows), i], s, True), expected)

@@ -97,6 +97,16 @@ def tensors(
     return layout(torch.tensor(values, dtype=dtype).reshape(list(shape)))
 
 
+@st.composite
+def long_tensors(draw: st.DrawFn, dtype: torch.dtype, finite: bool = False) -> Tensor:
+    """A few lines, longer than what kernels work on at a time."""
+    sizes = (draw(st.integers(1, 3)), draw(st.integers(200, 1200)))
+    random = torch.Generator().manual_seed(draw(st.integers(0, 2**31)))
+    pool = torch.tensor(_elements(dtype, finite), dtype=dtype)
+    x = pool[torch.randint(len(pool), sizes, generator=random)]
+    return draw(st.sampled_from((x, _transposed(x), _spaced(x))))
+
+
 def dims(shape: Sequence[int]) -> st.SearchStrategy[int]:
     """A dimension, counted from either end; a number has one."""
     count = max(len(shape), 1)
@@ -112,10 +122,21 @@ def positions(draw: st.DrawFn, shape: Sequence[int], size: int, low: int = 0) ->
     return layout(torch.tensor(values, dtype=torch.int64).reshape(list(shape)))
 
 
+def memory(x: Tensor) -> Tensor:
+    """All of the memory that `x` is a part of."""
+    return torch.empty(0, dtype=x.dtype, device=x.device).set_(x.untyped_storage())
+
+
 def there(x: Tensor) -> Tensor:
     """`x` on the device: the same strides over a copy of its memory."""
-    memory = torch.empty(0, dtype=x.dtype).set_(x.untyped_storage())
-    return memory.to(DEVICE).as_strided(x.shape, x.stride(), x.storage_offset())
+    return memory(x).to(DEVICE).as_strided(x.shape, x.stride(), x.storage_offset())
+
+
+def writable(x: Tensor) -> Tensor:
+    """`x`, or a copy when its elements share memory."""
+    steps = zip(x.shape, x.stride(), strict=True)
+    shared = any(size > 1 and stride == 0 for size, stride in steps)
+    return x.contiguous() if shared else x
 
 
 def same(a: Tensor, b: Tensor) -> bool:
