@@ -14,7 +14,7 @@ from diopi_adapter.codegen import sample
 
 
 class SpecError(Exception):
-    """A mistake in ops.yaml. The text is `ops.yaml:LINE: reason`."""
+    """A mistake in a data file. The text is `FILE:LINE: reason`."""
 
     def __init__(self, source: str, line: int, reason: str) -> None:
         super().__init__(f"{source}:{line}: {reason}")

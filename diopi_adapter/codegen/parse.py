@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import yaml
 
-from diopi_adapter.codegen import model, sample
+from diopi_adapter.codegen import model, nodes, sample
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _CALL = re.compile(rf"({_NAME})\((.*)\)", re.DOTALL)
@@ -33,15 +33,8 @@ _KEYS = (
 _SECTIONS = ("operators", "handwritten")
 
 
-def _line(node: yaml.Node) -> int:
-    return node.start_mark.line + 1
-
-
-class _Parser:
-    """Parses the entries of one file; errors name it."""
-
-    def __init__(self, source: str) -> None:
-        self._source = source
+class _Parser(nodes.Reader):
+    """Parses the entries of one file."""
 
     def entries(self, text: str) -> Iterator[model.Entry]:
         root = self._compose(text)
@@ -52,19 +45,6 @@ class _Parser:
                 raise self._error(key, f"unknown key `{key.value}`; use `operators`")
             for node in self._sequence(value):
                 yield self._entry(node, handwritten=key.value == "handwritten")
-
-    def _compose(self, text: str) -> yaml.Node:
-        try:
-            root = yaml.compose(text, Loader=yaml.SafeLoader)
-        except yaml.MarkedYAMLError as error:
-            line = error.problem_mark.line + 1 if error.problem_mark else 1
-            raise model.SpecError(self._source, line, str(error.problem)) from error
-        if root is None:
-            raise model.SpecError(self._source, 1, "the file has no entries")
-        return root
-
-    def _error(self, node: yaml.Node, reason: str) -> model.SpecError:
-        return model.SpecError(self._source, _line(node), reason)
 
     def _entry(self, node: yaml.Node, handwritten: bool) -> model.Entry:
         fields = self._mapping(node)
@@ -77,7 +57,7 @@ class _Parser:
                 raise self._error(node, f"an entry needs the key `{key}`")
         return model.Entry(
             source=self._source,
-            line=_line(node),
+            line=nodes.line_of(node),
             op=self._text(fields["op"]),
             call=self._call(fields["call"]),
             number=self._call(fields["number"]) if "number" in fields else None,
@@ -93,33 +73,9 @@ class _Parser:
             handwritten=handwritten,
         )
 
-    def _sequence(self, node: yaml.Node) -> list[yaml.Node]:
-        if not isinstance(node, yaml.SequenceNode):
-            raise self._error(node, "expected a list")
-        return list(node.value)
-
-    def _mapping(self, node: yaml.Node) -> dict[str, yaml.Node]:
-        if not isinstance(node, yaml.MappingNode):
-            raise self._error(node, "expected a mapping")
-        fields: dict[str, yaml.Node] = {}
-        for key, value in node.value:
-            if key.value in fields:
-                raise self._error(key, f"the key `{key.value}` appears twice")
-            fields[key.value] = value
-        return fields
-
-    def _text(self, node: yaml.Node) -> str:
-        if not isinstance(node, yaml.ScalarNode) or not node.value:
-            raise self._error(node, "expected text")
-        return str(node.value)
-
     def _names(self, node: yaml.Node | None) -> Iterator[str]:
         for item in self._sequence(node) if node else ():
             yield self._text(item)
-
-    def _texts(self, node: yaml.Node | None) -> Iterator[tuple[str, str]]:
-        for key, value in (self._mapping(node) if node else {}).items():
-            yield key, self._text(value)
 
     def _literals(self, node: yaml.Node | None) -> Iterator[tuple[str, model.Literal]]:
         for key, value in (self._mapping(node) if node else {}).items():
@@ -144,7 +100,7 @@ class _Parser:
                 arguments = sample.parse(self._text(item))
             except sample.SampleError as error:
                 raise self._error(item, str(error)) from error
-            yield model.Sample(_line(item), arguments)
+            yield model.Sample(nodes.line_of(item), arguments)
 
     def _tolerance(self, node: yaml.Node | None) -> float | None:
         if node is None:
@@ -161,7 +117,7 @@ class _Parser:
         single = isinstance(node, yaml.ScalarNode)
         for item in [node] if single else self._sequence(node):
             function, arguments = self._apply(item)
-            yield model.OutSpec(_line(item), function, tuple(arguments))
+            yield model.OutSpec(nodes.line_of(item), function, tuple(arguments))
 
     def _apply(self, node: yaml.Node) -> tuple[str, list[str]]:
         text = self._text(node)
@@ -175,7 +131,7 @@ class _Parser:
     def _call(self, node: yaml.Node) -> model.CallSpec:
         function, parts = self._apply(node)
         arguments = tuple(self._expression(node, part) for part in parts)
-        return model.CallSpec(_line(node), function, arguments)
+        return model.CallSpec(nodes.line_of(node), function, arguments)
 
     def _expression(self, node: yaml.Node, text: str) -> model.Expression:
         literal = _literal(text)
