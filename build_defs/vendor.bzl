@@ -63,6 +63,7 @@ def dipu_vendor(
         name,
         plugin_deps,
         operator_library = None,
+        conversions = None,
         private_libraries = [],
         licenses = [],
         license_expression = "Apache-2.0",
@@ -80,6 +81,8 @@ def dipu_vendor(
       name: the vendor, as DIPU_DEVICE names it.
       plugin_deps: libraries that make up the vendor library.
       operator_library: the shared object with the diopi* functions, if any.
+      conversions: conversions.yaml, if functions of it lack types or layouts;
+        see docs/conversions.md.
       private_libraries: further shared objects that are shipped beside it.
       licenses: licence texts of what private_libraries contain.
       license_expression: SPDX expression over all files of the wheel.
@@ -102,9 +105,10 @@ def dipu_vendor(
         deps = plugin_deps,
     )
     operators = [operator_library] if operator_library else []
+    tables = _conversions(conversions) if conversions else []
     _side_by_side(
         name = "dist",
-        srcs = [plugin] + operators + private_libraries,
+        srcs = [plugin] + operators + private_libraries + tables,
         visibility = ["//visibility:public"],
     )
     _checks(plugin, plugin_deps, operators)
@@ -129,6 +133,23 @@ def dipu_vendor(
         summary = "The %s device for torch_dipu" % name,
         visibility = ["//visibility:public"],
     )
+
+def _conversions(rules):
+    table = "diopi_conversions.tsv"
+    functions = "//diopi_adapter/abi:diopi_functions.tsv"
+    native.genrule(
+        name = "conversions_table",
+        srcs = [rules, functions],
+        outs = [table],
+        cmd = " ".join([
+            "$(execpath //diopi_adapter/codegen:conversions)",
+            "--rules=$(execpath %s)" % rules,
+            "--functions=$(execpath %s)" % functions,
+            "--out=$@",
+        ]),
+        tools = ["//diopi_adapter/codegen:conversions"],
+    )
+    return [table]
 
 def _checks(plugin, plugin_deps, operators):
     torch_free_test(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tensors that one operator call required. Internal to this folder.
+// The tensors that one operator call required. Internal to the adapter.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -30,7 +30,7 @@ namespace detail {
 extern SymbolTable g_symbols;
 }  // namespace detail
 
-// The table of this process. Written by fillSymbolTable only.
+// The table of this process. Written while a vendor is loaded only.
 inline const SymbolTable& symbols() { return detail::g_symbols; }
 
 // Fills the table from `library`, which stays open for ever. Call once, before

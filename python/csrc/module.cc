@@ -49,9 +49,10 @@ py::dict probe(const std::string& path) {
   return dict;
 }
 
-void loadVendor(const std::string& path, const std::string& runtime_library) {
+void loadVendor(const std::string& path, const std::string& runtime_library,
+                const std::string& conversions, bool check_conversions) {
   py::gil_scoped_release no_gil;
-  adapter::loadVendor(path, runtime_library);
+  adapter::loadVendor(path, {runtime_library, conversions, check_conversions});
 }
 
 py::dict vendorInfo() {

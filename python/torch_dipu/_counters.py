@@ -19,7 +19,8 @@ def op_counters() -> dict[str, int]:
     Keys are `fallback.<operator>` for operators that ran on the CPU because the
     vendor has no kernel for the call, and `native.<operator>` for operators that
     ran on the device while counting was on (`count_native_ops`). `<operator>` is
-    the overload name, e.g. `add.Tensor`.
+    the overload name, e.g. `add.Tensor`. `conversion.<function>` counts tensors that
+    were converted because the vendor's DIOPI function lacks their type or layout.
     """
     return dict(_C._op_counters())
 

@@ -120,6 +120,20 @@ DIOPI_REVISION = EnvVar(
     "",
     "Signature revision of an operator library that declares none.",
 )
+CONVERSIONS = EnvVar(
+    "DIPU_CONVERSIONS",
+    "path",
+    "",
+    "Table of the types and layouts that the vendor's functions lack, instead of the "
+    "one in the vendor's package.",
+)
+CHECK_CONVERSIONS = EnvVar(
+    "DIPU_CHECK_CONVERSIONS",
+    "bool",
+    "1",
+    "0 puts values into a smaller type without looking whether they fit. Looking waits "
+    "for the device; a call whose values do not fit runs on the CPU.",
+)
 EXIT_WAIT_S = EnvVar(
     "DIPU_EXIT_WAIT_S",
     "seconds",
@@ -135,6 +149,8 @@ TABLE: tuple[EnvVar, ...] = (
     COUNT_NATIVE,
     FALLBACK,
     DIOPI_REVISION,
+    CONVERSIONS,
+    CHECK_CONVERSIONS,
     EXIT_WAIT_S,
 )
 

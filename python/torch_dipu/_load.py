@@ -40,7 +40,12 @@ def _load_vendor() -> None:
         return
     named = bool(_env.DEVICE.text() or _env.VENDOR_LIBRARY.text())
     try:
-        _C._load_vendor(candidate.path, _RUNTIME_LIBRARY)
+        _C._load_vendor(
+            candidate.path,
+            _RUNTIME_LIBRARY,
+            _env.CONVERSIONS.text(),
+            _env.CHECK_CONVERSIONS.flag(),
+        )
     except RuntimeError as e:
         message = f"vendor {candidate.name or candidate.path!r}: {e}"
         if named:
@@ -58,6 +63,7 @@ def _apply_settings() -> None:
     fallback = _env.FALLBACK.choice()
     count_native = _env.COUNT_NATIVE.flag()
     _env.MOCK_CUDA.flag()
+    _env.CHECK_CONVERSIONS.flag()
     _C._set_fallback_mode(fallback)
     _C._set_native_counting(count_native)
     # Waits for the work that is still enqueued.
