@@ -37,8 +37,7 @@ void runForward(benchmark::State& state) {
   const auto w = randomTensor<float>({t.k, t.c, t.kernel, t.kernel}, 2);
   const auto y = randomTensor<float>({t.n, t.k, t.outSize(), t.outSize()}, 3);
   for (auto _ : state) {
-    convolution2d(queue, y.view(), x.view(), w.view(), TensorView(),
-                  t.arguments());
+    convolve(queue, y.view(), x.view(), w.view(), TensorView(), t.arguments());
     queue.wait();
   }
 }
@@ -52,8 +51,8 @@ void runBackward(benchmark::State& state) {
   const auto dx = randomTensor<float>({t.n, t.c, t.size, t.size}, 4);
   const auto dw = randomTensor<float>({t.k, t.c, t.kernel, t.kernel}, 5);
   for (auto _ : state) {
-    convolution2dBackward(queue, dx.view(), dw.view(), TensorView(), g.view(),
-                          x.view(), w.view(), t.arguments());
+    convolveBackward(queue, dx.view(), dw.view(), TensorView(), g.view(),
+                     x.view(), w.view(), t.arguments());
     queue.wait();
   }
 }

@@ -102,9 +102,9 @@ TYPED_TEST(ConvolutionTest, Forward) {
       const auto w = image<T>(t.k, t.c / t.arguments.groups, t.r, t.s, last, 2);
       const auto b = randomTensor<T>({t.k}, 3);
       const auto y = image<T>(t.n, t.k, t.outHeight(), t.outWidth(), last, 4);
-      ASSERT_EQ(convolution2d(queue, y.view(), x.view(), w.view(), b.view(),
-                              t.arguments),
-                Status::kOk);
+      ASSERT_EQ(
+          convolve(queue, y.view(), x.view(), w.view(), b.view(), t.arguments),
+          Status::kOk);
       const auto in = x.read();
       const auto weight = w.read();
       const auto bias = b.read();
@@ -133,10 +133,9 @@ TYPED_TEST(ConvolutionTest, Gradients) {
       const auto dx = image<T>(t.n, t.c, t.h, t.w, last, 4);
       const auto dw = image<T>(t.k, group_c, t.r, t.s, last, 5);
       const DeviceTensor<T> db({t.k}, T(NAN));
-      ASSERT_EQ(
-          convolution2dBackward(queue, dx.view(), dw.view(), db.view(),
-                                g.view(), x.view(), w.view(), t.arguments),
-          Status::kOk);
+      ASSERT_EQ(convolveBackward(queue, dx.view(), dw.view(), db.view(),
+                                 g.view(), x.view(), w.view(), t.arguments),
+                Status::kOk);
       const auto in = x.read();
       const auto weight = w.read();
       const auto gradient = g.read();
@@ -155,10 +154,106 @@ TYPED_TEST(ConvolutionTest, Gradients) {
       expectNear(dw.read(), expected_w);
       expectNear(db.read(), expected_b);
       const DeviceTensor<T> alone({t.k}, T(NAN));
-      convolution2dBackward(queue, TensorView(), TensorView(), alone.view(),
-                            g.view(), x.view(), w.view(), t.arguments);
+      convolveBackward(queue, TensorView(), TensorView(), alone.view(),
+                       g.view(), x.view(), w.view(), t.arguments);
       expectNear(alone.read(), expected_b);
     }
+  }
+}
+
+template <typename T>
+double dot(const DeviceTensor<T>& a, const DeviceTensor<T>& b) {
+  const auto p = a.read();
+  const auto q = b.read();
+  double sum = 0;
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    sum += asDouble(p[i]) * asDouble(q[i]);
+  }
+  return sum;
+}
+
+template <typename T>
+class WideTest : public ::testing::Test {};
+TYPED_TEST_SUITE(WideTest, FloatTypes);
+
+// A kernel with one element copies the image, shifted.
+TYPED_TEST(WideTest, ThreeDimensionsShift) {
+  using T = TypeParam;
+  TestQueue queue;
+  std::vector<T> kernel(18, T(0.0F));
+  kernel[16] = T(2.0F);  // depth 2, row 2, column 0
+  const auto x = randomTensor<T>({1, 1, 3, 4, 5}, 1);
+  const DeviceTensor<T> w({1, 1, 3, 3, 2}, kernel);
+  const auto y = randomTensor<T>({1, 1, 3, 2, 4}, 2);
+  ConvolutionArguments a;
+  a.padding = {1, 1, 0};
+  a.stride = {1, 2, 1};
+  ASSERT_EQ(convolve(queue, y.view(), x.view(), w.view(), TensorView(), a),
+            Status::kOk);
+  const auto in = x.read();
+  const auto out = y.read();
+  for (int64_t i = 0; i < static_cast<int64_t>(out.size()); ++i) {
+    const int64_t d = i / 8 + 1;
+    const int64_t h = i / 4 % 2 * 2 + 1;
+    const double expected =
+        d < 3 ? 2 * asDouble(in[(d * 4 + h) * 5 + i % 4]) : 0.0;
+    EXPECT_EQ(asDouble(out[i]), expected);
+  }
+}
+
+// Sums of products with a transposed convolution are those with the
+// convolution itself, and so are its gradients.
+TYPED_TEST(WideTest, TransposedIsTheAdjoint) {
+  using T = TypeParam;
+  TestQueue queue;
+  const double tolerance = sizeof(T) == 2 ? 0.5 : sizeof(T) == 4 ? 1e-3 : 1e-10;
+  ConvolutionArguments a;
+  a.stride = {2, 1, 2};
+  a.padding = {1, 0, 1};
+  a.dilation = {1, 2, 1};
+  a.groups = 2;
+  const auto small = randomTensor<T>({2, 4, 3, 4, 2}, 1);
+  const auto large = randomTensor<T>({2, 6, 6, 8, 4}, 2);
+  const auto w = randomTensor<T>({4, 3, 3, 3, 3}, 3);
+  const auto up = randomTensor<T>({2, 6, 6, 8, 4}, 4);
+  const auto down = randomTensor<T>({2, 4, 3, 4, 2}, 5);
+  ASSERT_EQ(convolveTransposed(queue, up.view(), small.view(), w.view(),
+                               TensorView(), a),
+            Status::kOk);
+  ASSERT_EQ(
+      convolve(queue, down.view(), large.view(), w.view(), TensorView(), a),
+      Status::kOk);
+  EXPECT_NEAR(dot(up, large), dot(down, small), tolerance);
+  const auto dx = randomTensor<T>({2, 4, 3, 4, 2}, 6);
+  const auto dw = randomTensor<T>({4, 3, 3, 3, 3}, 7);
+  const auto db = randomTensor<T>({6}, 8);
+  ASSERT_EQ(convolveTransposedBackward(queue, dx.view(), dw.view(), db.view(),
+                                       large.view(), small.view(), w.view(), a),
+            Status::kOk);
+  EXPECT_NEAR(dot(dx, small), dot(up, large), tolerance);
+  EXPECT_NEAR(dot(dw, w), dot(up, large), tolerance);
+  const auto gradient = large.read();
+  std::vector<double> sums(6, 0.0);
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    sums[i / 192 % 6] += asDouble(gradient[i]);
+  }
+  expectNear(db.read(), sums);
+}
+
+TEST(ConvolutionEdgeTest, TransposedAddsItsBiasEverywhere) {
+  TestQueue queue;
+  const DeviceTensor<float> x({1, 1, 2, 2}, 0.0F);
+  const DeviceTensor<float> w({1, 2, 1, 1}, 1.0F);
+  const DeviceTensor<float> b({2}, {3.0F, 4.0F});
+  const DeviceTensor<float> y({1, 2, 4, 4}, NAN);
+  ConvolutionArguments a;
+  a.stride = {2, 2};
+  ASSERT_EQ(
+      convolveTransposed(queue, y.view(), x.view(), w.view(), b.view(), a),
+      Status::kOk);
+  const auto out = y.read();
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    EXPECT_EQ(out[i], i < 16 ? 3.0F : 4.0F);
   }
 }
 
@@ -168,11 +263,10 @@ TEST(ConvolutionEdgeTest, EmptyBatchHasZeroGradients) {
   const DeviceTensor<float> w({3, 2, 1, 1}, 1.0F);
   const DeviceTensor<float> y({0, 3, 4, 4}, 0.0F);
   const DeviceTensor<float> dw({3, 2, 1, 1}, NAN);
-  EXPECT_EQ(
-      convolution2d(queue, y.view(), x.view(), w.view(), TensorView(), {}),
-      Status::kOk);
-  EXPECT_EQ(convolution2dBackward(queue, TensorView(), dw.view(), TensorView(),
-                                  y.view(), x.view(), w.view(), {}),
+  EXPECT_EQ(convolve(queue, y.view(), x.view(), w.view(), TensorView(), {}),
+            Status::kOk);
+  EXPECT_EQ(convolveBackward(queue, TensorView(), dw.view(), TensorView(),
+                             y.view(), x.view(), w.view(), {}),
             Status::kOk);
   for (float value : dw.read()) EXPECT_EQ(value, 0.0F);
 }
@@ -182,15 +276,14 @@ TEST(ConvolutionEdgeTest, RefusesWrongShapes) {
   const DeviceTensor<float> x({1, 2, 4, 4}, 0.0F);
   const DeviceTensor<float> w({3, 3, 1, 1}, 0.0F);
   const DeviceTensor<float> y({1, 3, 4, 4}, 0.0F);
-  EXPECT_EQ(
-      convolution2d(queue, y.view(), x.view(), w.view(), TensorView(), {}),
-      Status::kInvalid);
+  EXPECT_EQ(convolve(queue, y.view(), x.view(), w.view(), TensorView(), {}),
+            Status::kInvalid);
   ConvolutionArguments no_stride;
   no_stride.stride = {0, 1};
   const DeviceTensor<float> fits({3, 2, 1, 1}, 0.0F);
-  EXPECT_EQ(convolution2d(queue, y.view(), x.view(), fits.view(), TensorView(),
-                          no_stride),
-            Status::kInvalid);
+  EXPECT_EQ(
+      convolve(queue, y.view(), x.view(), fits.view(), TensorView(), no_stride),
+      Status::kInvalid);
 }
 
 }  // namespace

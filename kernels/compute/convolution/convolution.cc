@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/compute/convolution/convolution.h"
 
+#include <algorithm>
+
+#include "kernels/compute/compute_dispatch.h"
 #include "kernels/compute/convolution/shape.h"
 #include "kernels/compute/operands.h"
 
@@ -8,66 +11,14 @@ namespace dipu::kernels {
 namespace {
 
 using convolution::Addresses;
+using convolution::kAxes;
 using convolution::Layouts;
 using convolution::Pass;
 using convolution::Shape;
-
-// Size of the result along an axis.
-int64_t outSize(const ConvolutionArguments& a, int axis, int64_t in,
-                int64_t kernel) {
-  const int64_t room =
-      in + 2 * a.padding[axis] - a.dilation[axis] * (kernel - 1) - 1;
-  return room < 0 ? 0 : room / a.stride[axis] + 1;
-}
+using convolution::shapeOf;
 
 Status refuse(const char* what, int64_t value) {
-  return fail(Status::kInvalid, "convolution2d: %s %ld", what, long(value));
-}
-
-// The shape of a convolution, or what is wrong with it.
-Status shapeOf(const TensorView& image, const TensorView& weight,
-               const TensorView& result, const ConvolutionArguments& a,
-               Shape* shape) {
-  if (image.ndim != 4 || weight.ndim != 4 || result.ndim != 4) {
-    return refuse("takes 4-D tensors, not", image.ndim);
-  }
-  *shape = {image.sizes[0],
-            image.sizes[1],
-            image.sizes[2],
-            image.sizes[3],
-            weight.sizes[0],
-            result.sizes[2],
-            result.sizes[3],
-            weight.sizes[2],
-            weight.sizes[3],
-            {},
-            {},
-            {},
-            a.groups};
-  for (int axis = 0; axis < 2; ++axis) {
-    if (a.stride[axis] < 1) return refuse("stride", a.stride[axis]);
-    if (a.dilation[axis] < 1) return refuse("dilation", a.dilation[axis]);
-    if (a.padding[axis] < 0) return refuse("padding", a.padding[axis]);
-    shape->stride[axis] = a.stride[axis];
-    shape->padding[axis] = a.padding[axis];
-    shape->dilation[axis] = a.dilation[axis];
-    const int64_t out =
-        outSize(a, axis, image.sizes[2 + axis], weight.sizes[2 + axis]);
-    if (out != result.sizes[2 + axis]) {
-      return refuse("gives a result of size", out);
-    }
-  }
-  if (a.groups < 1 || image.sizes[1] != weight.sizes[1] * a.groups ||
-      weight.sizes[0] % a.groups != 0) {
-    return refuse("cannot divide its channels into groups:", a.groups);
-  }
-  if (result.sizes[0] != image.sizes[0] || result.sizes[1] != weight.sizes[0]) {
-    return refuse("gives a number of features:", weight.sizes[0]);
-  }
-  if (image.dtype != weight.dtype || image.dtype != result.dtype) {
-    return refuse("takes tensors of one dtype, not", int64_t(image.dtype));
-  }
-  return Status::kOk;
+  return fail(Status::kInvalid, "convolution: %s %ld", what, long(value));
 }
 
 // How a call is computed: 16-bit types as float32, and products row-major.
@@ -116,11 +67,47 @@ Status forward(const Queue& queue, const Plan& plan, const Shape& shape,
   return status == Status::kOk ? y.store() : status;
 }
 
+// out += bias, one value per channel.
+Status addBias(const Queue& queue, const TensorView& out,
+               const TensorView& bias) {
+  const int64_t sizes[] = {bias.numel, 1, 1, 1};
+  const int64_t strides[] = {1, 0, 0, 0};
+  TensorView channels = bias;
+  channels.sizes = sizes;
+  channels.strides = strides;
+  channels.ndim = out.ndim - 1;
+  Status status = Status::kOk;
+  dispatchReal(out.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    status = applyBinary<T, T>(
+        queue, [](T a, T b) { return a + b; }, 1, out, out, channels);
+  });
+  return status;
+}
+
+// The gradient of an image's input is the transposed convolution.
+Status forwardTransposed(const Queue& queue, const Plan& plan,
+                         const Shape& shape, const TensorView& out,
+                         const TensorView& input, const TensorView& weight,
+                         const TensorView& bias) {
+  DenseTensor x(queue, input, plan.order(input), plan.compute);
+  DenseTensor w(queue, weight, plan.order(weight), plan.compute);
+  DenseTensor b(queue, bias, Order::kRowMajor, plan.compute);
+  DenseTensor y(queue, out, plan.order(out), plan.compute);
+  if (!x.load() || !w.load() || !b.load() || !y.open()) return Status::kFailed;
+  Status status = enqueue(queue, plan, Pass::kInput, shape, layoutsOf(y, w, x),
+                          {y.address(), w.address(), x.address(), nullptr});
+  if (status == Status::kOk && bias.defined()) {
+    status = addBias(queue, y.view(), b.view());
+  }
+  return status == Status::kOk ? y.store() : status;
+}
+
 // The three gradients of one call.
 struct Gradients {
-  const TensorView& input;
-  const TensorView& weight;
-  const TensorView& bias;
+  TensorView input;
+  TensorView weight;
+  TensorView bias;
 };
 
 Status weightGradients(const Queue& queue, const Plan& plan, const Shape& shape,
@@ -173,6 +160,36 @@ Status backward(const Queue& queue, const Plan& plan, const Shape& shape,
   return weightGradients(queue, plan, shape, gradients, x, g);
 }
 
+// With the roles of image and result exchanged.
+Status backwardTransposed(const Queue& queue, const Plan& plan,
+                          const Shape& shape, const Gradients& gradients,
+                          const TensorView& grad_output,
+                          const TensorView& input, const TensorView& weight) {
+  Status status = Status::kOk;
+  if (gradients.input.defined()) {
+    status = forward(queue, plan, shape, gradients.input, grad_output, weight,
+                     TensorView());
+  }
+  if (status == Status::kOk && gradients.weight.defined()) {
+    DenseTensor g(queue, grad_output, plan.order(grad_output), plan.compute);
+    DenseTensor x(queue, input, plan.order(input), plan.compute);
+    if (!g.load() || !x.load()) return Status::kFailed;
+    const Gradients only{TensorView(), gradients.weight, TensorView()};
+    status = weightGradients(queue, plan, shape, only, g, x);
+  }
+  if (status != Status::kOk || !gradients.bias.defined()) return status;
+  DenseTensor rows(queue, grad_output, Order::kRowMajor, plan.compute);
+  DenseTensor db(queue, gradients.bias, Order::kRowMajor, plan.compute);
+  if (!rows.load() || !db.open()) return Status::kFailed;
+  Shape images = shape;
+  images.features = shape.channels;
+  std::copy_n(shape.in, kAxes, images.out);
+  status = convolution::enqueueBiasSum(
+      queue, images, plan.compute,
+      {nullptr, nullptr, rows.address(), db.address()});
+  return status == Status::kOk ? db.store() : status;
+}
+
 // Gradients of a convolution without images, or without pixels.
 Status clearAll(const Queue& queue, const Gradients& gradients) {
   for (const TensorView* view :
@@ -186,49 +203,100 @@ Status clearAll(const Queue& queue, const Gradients& gradients) {
   return Status::kOk;
 }
 
+// Runs compute(plan) with oneDNN, or with products where that has no kernel.
+template <typename Compute>
+Status withPlan(const TensorView& image, const Compute& compute) {
+  Plan plan = planFor(image);
+  const Status status = compute(plan);
+  if (status != Status::kUnsupported || !plan.primitive) return status;
+  plan.primitive = false;
+  return compute(plan);
+}
+
+bool anyEmpty(const TensorView& a, const TensorView& b, const TensorView& c) {
+  return a.numel == 0 || b.numel == 0 || c.numel == 0;
+}
+
 }  // namespace
 
-Status convolution2d(const Queue& queue, const TensorView& out,
-                     const TensorView& input, const TensorView& weight,
-                     const TensorView& bias,
-                     const ConvolutionArguments& arguments) {
+Status convolve(const Queue& queue, const TensorView& out,
+                const TensorView& input, const TensorView& weight,
+                const TensorView& bias, const ConvolutionArguments& arguments) {
   if (!isFloating(input.dtype)) {
-    return unsupportedDType("convolution2d", input.dtype);
+    return unsupportedDType("convolution", input.dtype);
   }
   Shape shape;
-  Status status = shapeOf(input, weight, out, arguments, &shape);
+  const Status status =
+      shapeOf(input, weight, out, arguments, /*transposed=*/false, &shape);
   if (status != Status::kOk || out.numel == 0) return status;
   if (bias.defined() && bias.numel != shape.features) {
     return refuse("bias has a number of elements:", bias.numel);
   }
-  Plan plan = planFor(input);
-  status = forward(queue, plan, shape, out, input, weight, bias);
-  if (status != Status::kUnsupported) return status;
-  plan.primitive = false;
-  return forward(queue, plan, shape, out, input, weight, bias);
+  return withPlan(input, [&](const Plan& plan) {
+    return forward(queue, plan, shape, out, input, weight, bias);
+  });
 }
 
-Status convolution2dBackward(const Queue& queue, const TensorView& grad_input,
-                             const TensorView& grad_weight,
-                             const TensorView& grad_bias,
-                             const TensorView& grad_output,
-                             const TensorView& input, const TensorView& weight,
-                             const ConvolutionArguments& arguments) {
+Status convolveBackward(const Queue& queue, const TensorView& grad_input,
+                        const TensorView& grad_weight,
+                        const TensorView& grad_bias,
+                        const TensorView& grad_output, const TensorView& input,
+                        const TensorView& weight,
+                        const ConvolutionArguments& arguments) {
   if (!isFloating(input.dtype)) {
-    return unsupportedDType("convolution2d_backward", input.dtype);
+    return unsupportedDType("convolution_backward", input.dtype);
   }
   Shape shape;
-  Status status = shapeOf(input, weight, grad_output, arguments, &shape);
+  const Status status = shapeOf(input, weight, grad_output, arguments,
+                                /*transposed=*/false, &shape);
   if (status != Status::kOk) return status;
   const Gradients gradients{grad_input, grad_weight, grad_bias};
-  if (grad_output.numel == 0 || input.numel == 0 || weight.numel == 0) {
-    return clearAll(queue, gradients);
+  if (anyEmpty(grad_output, input, weight)) return clearAll(queue, gradients);
+  return withPlan(input, [&](const Plan& plan) {
+    return backward(queue, plan, shape, gradients, grad_output, input, weight);
+  });
+}
+
+Status convolveTransposed(const Queue& queue, const TensorView& out,
+                          const TensorView& input, const TensorView& weight,
+                          const TensorView& bias,
+                          const ConvolutionArguments& arguments) {
+  if (!isFloating(input.dtype)) {
+    return unsupportedDType("transposed convolution", input.dtype);
   }
-  Plan plan = planFor(input);
-  status = backward(queue, plan, shape, gradients, grad_output, input, weight);
-  if (status != Status::kUnsupported) return status;
-  plan.primitive = false;
-  return backward(queue, plan, shape, gradients, grad_output, input, weight);
+  Shape shape;
+  const Status status =
+      shapeOf(out, weight, input, arguments, /*transposed=*/true, &shape);
+  if (status != Status::kOk || out.numel == 0) return status;
+  if (bias.defined() && bias.numel != shape.channels) {
+    return refuse("bias has a number of elements:", bias.numel);
+  }
+  if (anyEmpty(input, weight, out)) {
+    return fail(Status::kUnsupported, "convolution of no elements");
+  }
+  return withPlan(input, [&](const Plan& plan) {
+    return forwardTransposed(queue, plan, shape, out, input, weight, bias);
+  });
+}
+
+Status convolveTransposedBackward(
+    const Queue& queue, const TensorView& grad_input,
+    const TensorView& grad_weight, const TensorView& grad_bias,
+    const TensorView& grad_output, const TensorView& input,
+    const TensorView& weight, const ConvolutionArguments& arguments) {
+  if (!isFloating(input.dtype)) {
+    return unsupportedDType("transposed convolution_backward", input.dtype);
+  }
+  Shape shape;
+  const Status status = shapeOf(grad_output, weight, input, arguments,
+                                /*transposed=*/true, &shape);
+  if (status != Status::kOk) return status;
+  const Gradients gradients{grad_input, grad_weight, grad_bias};
+  if (anyEmpty(grad_output, input, weight)) return clearAll(queue, gradients);
+  return withPlan(input, [&](const Plan& plan) {
+    return backwardTransposed(queue, plan, shape, gradients, grad_output, input,
+                              weight);
+  });
 }
 
 }  // namespace dipu::kernels

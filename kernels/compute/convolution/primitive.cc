@@ -11,31 +11,53 @@ using dnnl::memory;
 constexpr int64_t kAlignment = 64;
 constexpr auto kFloat = memory::data_type::f32;
 
-memory::desc imageDesc(const memory::dims& dims, bool channels_last) {
-  return memory::desc(
-      dims, kFloat,
-      channels_last ? memory::format_tag::nhwc : memory::format_tag::nchw);
+// The values of the axes that the images have.
+memory::dims axesOf(const Shape& s, const int64_t (&values)[kAxes],
+                    int64_t less = 0) {
+  memory::dims result;
+  for (int64_t i = kAxes - s.dimensions; i < kAxes; ++i) {
+    result.push_back(values[i] - less);
+  }
+  return result;
+}
+
+memory::desc imageDesc(const Shape& s, int64_t channels,
+                       const int64_t (&sizes)[kAxes], bool channels_last) {
+  using Tag = memory::format_tag;
+  memory::dims dims = axesOf(s, sizes);
+  dims.insert(dims.begin(), {s.images, channels});
+  const bool flat = s.dimensions == 2;
+  return memory::desc(dims, kFloat,
+                      channels_last ? (flat ? Tag::nhwc : Tag::ndhwc)
+                                    : (flat ? Tag::nchw : Tag::ncdhw));
+}
+
+// Strides of a weight tensor; channels-last: the channels of the kernel are
+// innermost.
+memory::dims weightStrides(const memory::dims& dims, bool channels_last) {
+  memory::dims strides(dims.size(), 1);
+  int64_t next = channels_last ? dims[1] : 1;
+  for (std::size_t i = dims.size(); i-- > 2;) {
+    strides[i] = next;
+    next *= dims[i];
+  }
+  if (!channels_last) {
+    strides[1] = next;
+    next *= dims[1];
+  }
+  strides[0] = next;
+  return strides;
 }
 
 memory::desc weightDesc(const Shape& s, bool channels_last) {
-  const memory::dims plain{s.features, s.channels / s.groups, s.kernel_height,
-                           s.kernel_width};
-  // Channels-last: the channels of the kernel are innermost.
-  const memory::dims strides{plain[1] * plain[2] * plain[3], 1,
-                             plain[3] * plain[1], plain[1]};
-  if (s.groups == 1) {
-    return channels_last
-               ? memory::desc(plain, kFloat, strides)
-               : memory::desc(plain, kFloat, memory::format_tag::oihw);
-  }
-  const int64_t per_group = s.features / s.groups;
-  const memory::dims grouped{s.groups, per_group, plain[1], plain[2], plain[3]};
-  if (!channels_last) {
-    return memory::desc(grouped, kFloat, memory::format_tag::goihw);
-  }
-  return memory::desc(
-      grouped, kFloat,
-      {per_group * strides[0], strides[0], strides[1], strides[2], strides[3]});
+  memory::dims dims = axesOf(s, s.kernel);
+  dims.insert(dims.begin(), {s.features, s.channels / s.groups});
+  memory::dims strides = weightStrides(dims, channels_last);
+  if (s.groups == 1) return memory::desc(dims, kFloat, strides);
+  dims[0] = s.features / s.groups;
+  dims.insert(dims.begin(), s.groups);
+  strides.insert(strides.begin(), dims[1] * strides[0]);
+  return memory::desc(dims, kFloat, strides);
 }
 
 memory::desc anyLayout(const memory::desc& given) {
@@ -44,16 +66,12 @@ memory::desc anyLayout(const memory::desc& given) {
 
 // Padding behind the last element, so that the sizes of both images fit.
 memory::dims paddingBehind(const Shape& s) {
-  const auto behind = [&s](int axis, int64_t in, int64_t out, int64_t kernel) {
-    return (out - 1) * s.stride[axis] + (kernel - 1) * s.dilation[axis] + 1 -
-           in - s.padding[axis];
-  };
-  return {behind(0, s.height, s.out_height, s.kernel_height),
-          behind(1, s.width, s.out_width, s.kernel_width)};
-}
-
-memory::dims pairOf(const int64_t (&values)[2], int64_t less = 0) {
-  return {values[0] - less, values[1] - less};
+  int64_t behind[kAxes];
+  for (int i = 0; i < kAxes; ++i) {
+    behind[i] = (s.out[i] - 1) * s.stride[i] +
+                (s.kernel[i] - 1) * s.dilation[i] + 1 - s.in[i] - s.padding[i];
+  }
+  return axesOf(s, behind);
 }
 
 dnnl::primitive_attr attributes() {
@@ -74,11 +92,9 @@ const dnnl::engine& cpuEngine() {
 
 Primitive::Primitive(Pass pass, const Shape& s, const Layouts& layouts,
                      bool has_bias) {
-  operands_[kImage].given =
-      imageDesc({s.images, s.channels, s.height, s.width}, layouts.image);
+  operands_[kImage].given = imageDesc(s, s.channels, s.in, layouts.image);
   operands_[kWeight].given = weightDesc(s, layouts.weight);
-  operands_[kResult].given = imageDesc(
-      {s.images, s.features, s.out_height, s.out_width}, layouts.result);
+  operands_[kResult].given = imageDesc(s, s.features, s.out, layouts.result);
   for (Operand& operand : operands_) operand.used = anyLayout(operand.given);
   // Channels-last images are used as they are: converting both would cost more
   // than the blocked layout gains.
@@ -104,8 +120,8 @@ dnnl::convolution_forward::primitive_desc Primitive::forwardDesc(
   return dnnl::convolution_forward::primitive_desc(
       cpuEngine(), dnnl::prop_kind::forward_training, kAlgorithm,
       operands_[kImage].used, operands_[kWeight].used, bias_,
-      operands_[kResult].used, pairOf(s.stride), pairOf(s.dilation, 1),
-      pairOf(s.padding), paddingBehind(s), attributes());
+      operands_[kResult].used, axesOf(s, s.stride), axesOf(s, s.dilation, 1),
+      axesOf(s, s.padding), paddingBehind(s), attributes());
 }
 
 void Primitive::chooseForward(const Shape& s) {
@@ -125,8 +141,8 @@ void Primitive::chooseForward(const Shape& s) {
 void Primitive::chooseInput(const Shape& s) {
   const dnnl::convolution_backward_data::primitive_desc desc(
       cpuEngine(), kAlgorithm, operands_[kImage].used, operands_[kWeight].used,
-      operands_[kResult].used, pairOf(s.stride), pairOf(s.dilation, 1),
-      pairOf(s.padding), paddingBehind(s), forwardDesc(s), attributes());
+      operands_[kResult].used, axesOf(s, s.stride), axesOf(s, s.dilation, 1),
+      axesOf(s, s.padding), paddingBehind(s), forwardDesc(s), attributes());
   operands_[kImage].used = desc.diff_src_desc();
   operands_[kWeight].used = desc.weights_desc();
   operands_[kResult].used = desc.diff_dst_desc();
@@ -141,8 +157,9 @@ void Primitive::chooseInput(const Shape& s) {
 void Primitive::chooseWeight(const Shape& s) {
   const dnnl::convolution_backward_weights::primitive_desc desc(
       cpuEngine(), kAlgorithm, operands_[kImage].used, operands_[kWeight].used,
-      bias_, operands_[kResult].used, pairOf(s.stride), pairOf(s.dilation, 1),
-      pairOf(s.padding), paddingBehind(s), forwardDesc(s), attributes());
+      bias_, operands_[kResult].used, axesOf(s, s.stride),
+      axesOf(s, s.dilation, 1), axesOf(s, s.padding), paddingBehind(s),
+      forwardDesc(s), attributes());
   operands_[kImage].used = desc.src_desc();
   operands_[kWeight].used = desc.diff_weights_desc();
   operands_[kResult].used = desc.diff_dst_desc();

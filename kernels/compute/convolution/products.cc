@@ -24,8 +24,7 @@ struct Products {
 
   T* image(int64_t n, int64_t g) const {
     return static_cast<T*>(addresses.image) +
-           (n * shape.channels + g * groupChannels()) * shape.height *
-               shape.width;
+           (n * shape.channels + g * groupChannels()) * shape.inPixels();
   }
   T* result(int64_t n, int64_t g) const {
     return static_cast<T*>(addresses.result) +
@@ -78,7 +77,7 @@ struct Products {
     p.depth = groupFeatures();
     gemm::run(p, kDTypeOf<T>);
     T* to = image(n, g);
-    const int64_t plane = shape.height * shape.width;
+    const int64_t plane = shape.inPixels();
     parallelFor(groupChannels(),
                 grainFor(shape.kernelPixels() * shape.outPixels(), 2),
                 [&](int64_t begin, int64_t end) {

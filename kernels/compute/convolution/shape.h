@@ -11,28 +11,36 @@
 
 namespace dipu::kernels::convolution {
 
+inline constexpr int kAxes = 3;
+
 enum class Pass : int64_t { kForward, kInput, kWeight };
 
 // Everything that a prepared kernel depends on; plain int64 values, compared
-// and hashed as such.
+// and hashed as such. Axes are depth, height and width; the depth of images of
+// two dimensions is 1.
 struct Shape {
+  int64_t dimensions;  // 2 or 3
   int64_t images;
   int64_t channels;  // of the input
-  int64_t height;
-  int64_t width;
   int64_t features;  // channels of the output
-  int64_t out_height;
-  int64_t out_width;
-  int64_t kernel_height;
-  int64_t kernel_width;
-  int64_t stride[2];
-  int64_t padding[2];
-  int64_t dilation[2];
+  int64_t in[kAxes];
+  int64_t out[kAxes];
+  int64_t kernel[kAxes];
+  int64_t stride[kAxes];
+  int64_t padding[kAxes];
+  int64_t dilation[kAxes];
   int64_t groups;
 
-  int64_t outPixels() const { return out_height * out_width; }
-  int64_t kernelPixels() const { return kernel_height * kernel_width; }
+  int64_t inPixels() const { return in[0] * in[1] * in[2]; }
+  int64_t outPixels() const { return out[0] * out[1] * out[2]; }
+  int64_t kernelPixels() const { return kernel[0] * kernel[1] * kernel[2]; }
 };
+
+// The shape of the convolution from `image` to `result`, or what is wrong with
+// it. For a transposed one `image` is the output.
+Status shapeOf(const TensorView& image, const TensorView& weight,
+               const TensorView& result, const ConvolutionArguments& arguments,
+               bool transposed, Shape* shape);
 
 // Worker's addresses of dense tensors. In each pass one of the first three is
 // the output, and `bias` may be nullptr.
