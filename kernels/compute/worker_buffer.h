@@ -53,12 +53,14 @@ WorkerBuffer& workerBuffer() {
 
 // Slots in use.
 enum BufferSlot : int {
-  kGemmRowsSlot = 0,     // packed block of A
-  kGemmColumnsSlot = 1,  // packed block of B
-  kGemmResultSlot = 2,   // block of the result
-  kReduceSlot = 3,       // partial sums of a reduction or normalization
-  kConvolutionSlot = 4,  // unfolded image
-  kLossSlot = 5,         // partial sums of a loss
+  kGemmRowsSlot = 0,       // packed block of A
+  kGemmColumnsSlot = 1,    // packed block of B
+  kGemmResultSlot = 2,     // block of the result
+  kReduceSlot = 3,         // partial sums of a reduction or normalization
+  kConvolutionSlot = 4,    // unfolded image
+  kLossSlot = 5,           // partial sums of a loss
+  kResampleSlot = 6,       // volume between two passes of a resampling
+  kOtherResampleSlot = 7,  // the next one
 };
 
 }  // namespace dipu::kernels

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "kernels/compute/pooling/pool.h"
-#include "kernels/compute/pooling/upsample.h"
 #include "kernels/tests/device_tensor.h"
 
 namespace dipu::kernels {
@@ -96,7 +95,7 @@ TYPED_TEST(PoolingTest, MaximumAndItsPosition) {
       const DeviceTensor<int64_t> indices({kN, kC, c.out_height, c.out_width},
                                           int64_t{-1});
       ASSERT_EQ(
-          maxPool2d(queue, y.view(), indices.view(), x.view(), arguments(c)),
+          maxPool(queue, y.view(), indices.view(), x.view(), arguments(c)),
           Status::kOk);
       const auto in = x.read();
       const auto out = y.read();
@@ -136,9 +135,8 @@ TYPED_TEST(PoolingTest, AverageAndItsGradient) {
         const auto y = image<T>(c.out_height, c.out_width, last, 2);
         const auto g = image<T>(c.out_height, c.out_width, last, 3);
         const auto dx = image<T>(c.in_height, c.in_width, last, 4);
-        ASSERT_EQ(avgPool2d(queue, y.view(), x.view(), a), Status::kOk);
-        ASSERT_EQ(avgPool2dBackward(queue, dx.view(), g.view(), a),
-                  Status::kOk);
+        ASSERT_EQ(avgPool(queue, y.view(), x.view(), a), Status::kOk);
+        ASSERT_EQ(avgPoolBackward(queue, dx.view(), g.view(), a), Status::kOk);
         const auto in = x.read();
         const auto gradient = g.read();
         const auto out = y.read();
@@ -182,37 +180,13 @@ TYPED_TEST(PoolingTest, MaximumGradientAddsUp) {
       where.insert(where.end(), {5, 5, 11});
     }
     const DeviceTensor<int64_t> indices({kN, kC, 1, 3}, where);
-    ASSERT_EQ(maxPool2dBackward(queue, dx.view(), g.view(), indices.view()),
+    ASSERT_EQ(maxPoolBackward(queue, dx.view(), g.view(), indices.view(), 2),
               Status::kOk);
     const auto actual = dx.read();
     for (std::size_t i = 0; i < actual.size(); ++i) {
       const double expected = i % 12 == 5 ? 4.0 : i % 12 == 11 ? 2.0 : 0.0;
       ASSERT_EQ(testing::asDouble(actual[i]), expected);
     }
-  }
-}
-
-TYPED_TEST(PoolingTest, UpsampleRepeatsTheNearest) {
-  using T = TypeParam;
-  TestQueue queue;
-  const auto x = randomTensor<T>({2, 3, 2, 3}, 1);
-  const DeviceTensor<T> y({2, 3, 5, 6}, T(0.0F));
-  ASSERT_EQ(upsampleNearest(queue, y.view(), x.view()), Status::kOk);
-  const DeviceTensor<T> g({2, 3, 5, 6}, T(1.0F));
-  const DeviceTensor<T> dx({2, 3, 2, 3}, T(0.0F));
-  ASSERT_EQ(upsampleNearestBackward(queue, dx.view(), g.view()), Status::kOk);
-  const auto in = x.read();
-  const auto out = y.read();
-  std::vector<double> copies(in.size(), 0.0);
-  for (int64_t i = 0; i < static_cast<int64_t>(out.size()); ++i) {
-    const int64_t h = i % 30 / 6 * 2 / 5;
-    const int64_t from = i / 30 * 6 + h * 3 + i % 6 / 2;
-    ASSERT_EQ(testing::asDouble(out[i]), testing::asDouble(in[from]));
-    copies[from] += 1;
-  }
-  const auto gradient = dx.read();
-  for (std::size_t i = 0; i < gradient.size(); ++i) {
-    ASSERT_EQ(testing::asDouble(gradient[i]), copies[i]);
   }
 }
 
@@ -223,18 +197,48 @@ TEST(PoolingEdgeTest, NanWins) {
   const DeviceTensor<int64_t> where({1, 1, 1}, int64_t{0});
   PoolArguments a;
   a.height.kernel = a.width.kernel = 2;
-  maxPool2d(queue, y.view(), where.view(), x.view(), a);
+  maxPool(queue, y.view(), where.view(), x.view(), a);
   EXPECT_TRUE(std::isnan(y.read()[0]));
   EXPECT_EQ(where.read()[0], 1);
+}
+
+TEST(PoolingEdgeTest, ThreeDimensions) {
+  TestQueue queue;
+  const auto x = randomTensor<double>({2, 3, 4, 5}, 1);
+  const DeviceTensor<double> most({2, 2, 2, 4}, 0.0);
+  const DeviceTensor<double> mean({2, 2, 2, 4}, 0.0);
+  const DeviceTensor<int64_t> where({2, 2, 2, 4}, int64_t{-1});
+  PoolArguments a;
+  a.dimensions = 3;
+  a.depth.kernel = a.height.kernel = a.width.kernel = 2;
+  a.height.stride = 2;
+  ASSERT_EQ(maxPool(queue, most.view(), where.view(), x.view(), a),
+            Status::kOk);
+  ASSERT_EQ(avgPool(queue, mean.view(), x.view(), a), Status::kOk);
+  const auto in = x.read();
+  for (int64_t i = 0; i < 32; ++i) {
+    const int64_t first = i / 16 * 60 + i / 8 % 2 * 20 + i / 4 % 2 * 10 + i % 4;
+    double largest = -2.0;
+    double sum = 0.0;
+    int64_t best = 0;
+    for (int64_t k : {0, 1, 5, 6, 20, 21, 25, 26}) {
+      sum += in[first + k];
+      if (in[first + k] > largest) best = (first + k) % 60;
+      largest = std::max(largest, in[first + k]);
+    }
+    EXPECT_EQ(most.read()[i], largest);
+    EXPECT_EQ(where.read()[i], best);
+    EXPECT_NEAR(mean.read()[i], sum / 8, 1e-12);
+  }
 }
 
 TEST(PoolingEdgeTest, RefusesWindowsOutsideTheImage) {
   TestQueue queue;
   const DeviceTensor<float> x({1, 4, 4}, 0.0F);
   const DeviceTensor<float> y({1, 9, 4}, 0.0F);
-  EXPECT_EQ(maxPool2d(queue, y.view(), TensorView(), x.view(), {}),
+  EXPECT_EQ(maxPool(queue, y.view(), TensorView(), x.view(), {}),
             Status::kInvalid);
-  EXPECT_EQ(avgPool2d(queue, y.view(), x.view(), {}), Status::kInvalid);
+  EXPECT_EQ(avgPool(queue, y.view(), x.view(), {}), Status::kInvalid);
 }
 
 }  // namespace

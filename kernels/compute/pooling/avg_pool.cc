@@ -10,21 +10,17 @@
 namespace dipu::kernels {
 namespace {
 
+using pooling::Box;
 using pooling::Geometry;
-using pooling::Range;
 
 // What the sum of a window is divided by.
 struct Divisor {
   bool count_include_pad;
   int64_t fixed;  // 0: the size of the window
 
-  double of(const Range& rows, const Range& columns) const {
+  double of(const Box& box) const {
     if (fixed != 0) return static_cast<double>(fixed);
-    const int64_t elements =
-        count_include_pad
-            ? rows.padded * columns.padded
-            : (rows.end - rows.begin) * (columns.end - columns.begin);
-    return static_cast<double>(elements);
+    return static_cast<double>(count_include_pad ? box.padded() : box.inside());
   }
 };
 
@@ -36,30 +32,23 @@ struct Average {
   T* image;   // input, or its gradient
   T* result;  // output, or its gradient
 
-  // Calls body(rows, columns, pixel of the result) for all windows.
-  template <typename Body>
-  void forEachWindow(const Body& body) const {
-    int64_t at = 0;
-    for (int64_t h = 0; h < shape.height.out; ++h) {
-      const Range rows = shape.height.at(h);
-      for (int64_t w = 0; w < shape.width.out; ++w) {
-        body(rows, shape.width.at(w), at++);
-      }
-    }
-  }
-
-  C sumWindow(const T* from, const Range& rows, const Range& columns) const {
-    if (columns.end - columns.begin == shape.width.in) {
-      const T* first = from + rows.begin * shape.width.in;
-      return static_cast<C>(
-          sumTerms<C>((rows.end - rows.begin) * shape.width.in,
-                      [first](int64_t i) { return static_cast<C>(first[i]); }));
-    }
+  // Rows one after the other, where a window takes all of each, count as one.
+  C sumWindow(const T* from, const Box& box) const {
+    const bool whole = box.columns.end - box.columns.begin == shape.width.in;
     C sum = 0;
-    for (int64_t h = rows.begin; h < rows.end; ++h) {
-      const T* row = from + h * shape.width.in;
-      for (int64_t w = columns.begin; w < columns.end; ++w) {
-        sum += static_cast<C>(row[w]);
+    for (int64_t d = box.depth.begin; d < box.depth.end; ++d) {
+      if (whole) {
+        const T* first = from + shape.row(d, box.rows.begin);
+        sum += static_cast<C>(sumTerms<C>(
+            (box.rows.end - box.rows.begin) * shape.width.in,
+            [first](int64_t i) { return static_cast<C>(first[i]); }));
+        continue;
+      }
+      for (int64_t h = box.rows.begin; h < box.rows.end; ++h) {
+        const T* row = from + shape.row(d, h);
+        for (int64_t w = box.columns.begin; w < box.columns.end; ++w) {
+          sum += static_cast<C>(row[w]);
+        }
       }
     }
     return sum;
@@ -68,9 +57,9 @@ struct Average {
   void forwardPlane(int64_t index) const {
     const T* from = image + index * shape.inPixels();
     T* to = result + index * shape.outPixels();
-    forEachWindow([&](const Range& rows, const Range& columns, int64_t at) {
-      to[at] = static_cast<T>(sumWindow(from, rows, columns) /
-                              static_cast<C>(divisor.of(rows, columns)));
+    shape.forEachWindow([&](const Box& box, int64_t at) {
+      to[at] = static_cast<T>(sumWindow(from, box) /
+                              static_cast<C>(divisor.of(box)));
     });
   }
 
@@ -80,17 +69,15 @@ struct Average {
     const T* from = image + sample * shape.inPixels() * channels;
     T* to = result + sample * shape.outPixels() * channels;
     C* sums = workerBuffer<kReduceSlot>().get<C>(channels);
-    forEachWindow([&](const Range& rows, const Range& columns, int64_t at) {
+    shape.forEachWindow([&](const Box& box, int64_t at) {
       std::fill(sums, sums + channels, C(0));
-      for (int64_t h = rows.begin; h < rows.end; ++h) {
-        for (int64_t w = columns.begin; w < columns.end; ++w) {
-          const T* pixel = from + (h * shape.width.in + w) * channels;
-          for (int64_t c = 0; c < channels; ++c) {
-            sums[c] += static_cast<C>(pixel[c]);
-          }
+      shape.forEachElement(box, [&](int64_t position) {
+        const T* pixel = from + position * channels;
+        for (int64_t c = 0; c < channels; ++c) {
+          sums[c] += static_cast<C>(pixel[c]);
         }
-      }
-      const C scale = static_cast<C>(divisor.of(rows, columns));
+      });
+      const C scale = static_cast<C>(divisor.of(box));
       for (int64_t c = 0; c < channels; ++c) {
         to[at * channels + c] = static_cast<T>(sums[c] / scale);
       }
@@ -104,16 +91,14 @@ struct Average {
     const T* from = result + index * shape.outPixels() * inner;
     C* sums = workerBuffer<kReduceSlot>().get<C>(pixels);
     std::fill(sums, sums + pixels, C(0));
-    forEachWindow([&](const Range& rows, const Range& columns, int64_t at) {
-      const C scale = static_cast<C>(divisor.of(rows, columns));
-      for (int64_t h = rows.begin; h < rows.end; ++h) {
-        for (int64_t w = columns.begin; w < columns.end; ++w) {
-          C* pixel = sums + (h * shape.width.in + w) * inner;
-          for (int64_t c = 0; c < inner; ++c) {
-            pixel[c] += static_cast<C>(from[at * inner + c]) / scale;
-          }
+    shape.forEachWindow([&](const Box& box, int64_t at) {
+      const C scale = static_cast<C>(divisor.of(box));
+      shape.forEachElement(box, [&](int64_t position) {
+        C* pixel = sums + position * inner;
+        for (int64_t c = 0; c < inner; ++c) {
+          pixel[c] += static_cast<C>(from[at * inner + c]) / scale;
         }
-      }
+      });
     });
     for (int64_t i = 0; i < pixels; ++i) to[i] = static_cast<T>(sums[i]);
   }
@@ -139,7 +124,8 @@ struct Average {
 Status average(const char* operation, const Queue& queue, bool backward,
                const TensorView& image, const TensorView& result,
                const PoolArguments& arguments) {
-  const Order order = pooling::imageOrder(backward ? result : image);
+  const Order order =
+      pooling::imageOrder(backward ? result : image, arguments.dimensions);
   Geometry shape;
   const Status status =
       pooling::geometryOf(operation, image, result, arguments, order, &shape);
@@ -162,15 +148,15 @@ Status average(const char* operation, const Queue& queue, bool backward,
 
 }  // namespace
 
-Status avgPool2d(const Queue& queue, const TensorView& out,
-                 const TensorView& input, const PoolArguments& arguments) {
-  return average("avg_pool2d", queue, false, input, out, arguments);
+Status avgPool(const Queue& queue, const TensorView& out,
+               const TensorView& input, const PoolArguments& arguments) {
+  return average("avg_pool", queue, false, input, out, arguments);
 }
 
-Status avgPool2dBackward(const Queue& queue, const TensorView& grad_input,
-                         const TensorView& grad_output,
-                         const PoolArguments& arguments) {
-  return average("avg_pool2d_backward", queue, true, grad_input, grad_output,
+Status avgPoolBackward(const Queue& queue, const TensorView& grad_input,
+                       const TensorView& grad_output,
+                       const PoolArguments& arguments) {
+  return average("avg_pool_backward", queue, true, grad_input, grad_output,
                  arguments);
 }
 

@@ -10,8 +10,8 @@
 namespace dipu::kernels {
 namespace {
 
+using pooling::Box;
 using pooling::Geometry;
-using pooling::Range;
 
 constexpr int64_t kCost = 4;
 
@@ -25,60 +25,44 @@ struct Forward {
 
   static bool wins(C value, C best) { return value > best || value != value; }
 
-  void window(const T* image, const Range& rows, const Range& columns,
-              int64_t at) const {
-    int64_t position = rows.begin * shape.width.in + columns.begin;
+  void window(const T* image, const Box& box, int64_t at) const {
+    int64_t position = shape.first(box);
     C best = -std::numeric_limits<C>::infinity();
-    for (int64_t h = rows.begin; h < rows.end; h += shape.height.step()) {
-      const int64_t row = h * shape.width.in;
-      for (int64_t w = columns.begin; w < columns.end;
-           w += shape.width.step()) {
-        const C value = static_cast<C>(image[row + w]);
-        const bool better = wins(value, best);
-        best = better ? value : best;
-        position = better ? row + w : position;
-      }
-    }
+    shape.forEachElement(box, [&](int64_t i) {
+      const C value = static_cast<C>(image[i]);
+      const bool better = wins(value, best);
+      best = better ? value : best;
+      position = better ? i : position;
+    });
     out[at] = static_cast<T>(best);
     if (indices != nullptr) indices[at] = position;
   }
 
   void plane(int64_t index) const {
     const T* image = input + index * shape.inPixels();
-    int64_t at = index * shape.outPixels();
-    for (int64_t h = 0; h < shape.height.out; ++h) {
-      const Range rows = shape.height.at(h);
-      for (int64_t w = 0; w < shape.width.out; ++w) {
-        window(image, rows, shape.width.at(w), at++);
-      }
-    }
+    const int64_t base = index * shape.outPixels();
+    shape.forEachWindow(
+        [&](const Box& box, int64_t at) { window(image, box, base + at); });
   }
 
   // One pixel of the result in channels-last images.
   void pixel(int64_t index, C* best, int64_t* position) const {
     const int64_t channels = shape.channels;
     const int64_t sample = index / shape.outPixels();
-    const int64_t rest = index % shape.outPixels();
-    const Range rows = shape.height.at(rest / shape.width.out);
-    const Range columns = shape.width.at(rest % shape.width.out);
+    const Box box = shape.boxAt(index % shape.outPixels());
     std::fill(best, best + channels, -std::numeric_limits<C>::infinity());
-    std::fill(position, position + channels,
-              rows.begin * shape.width.in + columns.begin);
+    std::fill(position, position + channels, shape.first(box));
     const T* image = input + sample * shape.inPixels() * channels;
-    for (int64_t h = rows.begin; h < rows.end; h += shape.height.step()) {
-      for (int64_t w = columns.begin; w < columns.end;
-           w += shape.width.step()) {
-        const int64_t at = h * shape.width.in + w;
-        const T* from = image + at * channels;
+    shape.forEachElement(box, [&](int64_t at) {
+      const T* from = image + at * channels;
 #pragma GCC ivdep
-        for (int64_t c = 0; c < channels; ++c) {
-          const C value = static_cast<C>(from[c]);
-          const bool better = wins(value, best[c]);
-          best[c] = better ? value : best[c];
-          position[c] = better ? at : position[c];
-        }
+      for (int64_t c = 0; c < channels; ++c) {
+        const C value = static_cast<C>(from[c]);
+        const bool better = wins(value, best[c]);
+        best[c] = better ? value : best[c];
+        position[c] = better ? at : position[c];
       }
-    }
+    });
     const int64_t base = index * channels;
     for (int64_t c = 0; c < channels; ++c) {
       out[base + c] = static_cast<T>(best[c]);
@@ -89,7 +73,7 @@ struct Forward {
   }
 
   void run() const {
-    const int64_t area = shape.height.at(0).padded * shape.width.at(0).padded;
+    const int64_t area = shape.boxAt(0).padded();
     if (!shape.interleaved) {
       parallelFor(shape.planes(), grainFor(shape.outPixels() * area, kCost),
                   [this](int64_t begin, int64_t end) {
@@ -178,20 +162,20 @@ void backward(const Planes& p, const T* gradient, const int64_t* indices,
 
 }  // namespace
 
-Status maxPool2d(const Queue& queue, const TensorView& out,
-                 const TensorView& indices, const TensorView& input,
-                 const PoolArguments& arguments) {
-  const Order order = pooling::imageOrder(input);
+Status maxPool(const Queue& queue, const TensorView& out,
+               const TensorView& indices, const TensorView& input,
+               const PoolArguments& arguments) {
+  const Order order = pooling::imageOrder(input, arguments.dimensions);
   Geometry shape;
   const Status status =
-      pooling::geometryOf("max_pool2d", input, out, arguments, order, &shape);
+      pooling::geometryOf("max_pool", input, out, arguments, order, &shape);
   if (status != Status::kOk || out.numel == 0) return status;
   DenseTensor x(queue, input, order);
   DenseTensor y(queue, out, order);
   DenseTensor where(queue, indices, order, DType::kInt64);
   if (!x.load() || !y.open() || !where.open()) return Status::kFailed;
   const Status sent = launchFloating(
-      queue, "max_pool2d", input.dtype,
+      queue, "max_pool", input.dtype,
       [shape, x = x.address(), y = y.address(),
        where = where.address<int64_t>()](auto tag) {
         using T = typename decltype(tag)::type;
@@ -202,32 +186,34 @@ Status maxPool2d(const Queue& queue, const TensorView& out,
   return storeAll({&y, &where});
 }
 
-Status maxPool2dBackward(const Queue& queue, const TensorView& grad_input,
-                         const TensorView& grad_output,
-                         const TensorView& indices) {
+Status maxPoolBackward(const Queue& queue, const TensorView& grad_input,
+                       const TensorView& grad_output, const TensorView& indices,
+                       int32_t dimensions) {
   const int32_t ndim = grad_input.ndim;
-  if (ndim < 3 || ndim > 4 || grad_output.ndim != ndim ||
+  if (ndim <= dimensions || ndim > dimensions + 2 || grad_output.ndim != ndim ||
       indices.numel != grad_output.numel ||
       grad_output.dtype != grad_input.dtype) {
     return fail(Status::kInvalid,
-                "max_pool2d_backward: gradients and indices do not fit");
+                "max_pool_backward: gradients and indices do not fit");
   }
   if (grad_input.numel == 0) return Status::kOk;
   const bool narrow = itemSize(grad_input.dtype) == 2;
   const Order order =
-      narrow ? Order::kRowMajor : pooling::imageOrder(grad_input);
+      narrow ? Order::kRowMajor : pooling::imageOrder(grad_input, dimensions);
   DenseTensor g(queue, grad_output, order);
   DenseTensor where(queue, indices, order, DType::kInt64);
   DenseTensor dx(queue, grad_input, order);
   if (!g.load() || !where.load() || !dx.open()) return Status::kFailed;
-  const int32_t h = ndim - 2;
-  const Planes planes{ndim == 4 ? grad_input.sizes[0] : 1,
-                      grad_input.sizes[h - 1],
-                      grad_input.sizes[h] * grad_input.sizes[h + 1],
-                      grad_output.sizes[h] * grad_output.sizes[h + 1],
-                      order == Order::kChannelsLast};
+  const int32_t first = ndim - dimensions;
+  Planes planes{first == 2 ? grad_input.sizes[0] : 1,
+                grad_input.sizes[first - 1], 1, 1,
+                order == Order::kChannelsLast};
+  for (int32_t i = first; i < ndim; ++i) {
+    planes.in_pixels *= grad_input.sizes[i];
+    planes.out_pixels *= grad_output.sizes[i];
+  }
   const Status sent =
-      launchFloating(queue, "max_pool2d_backward", grad_input.dtype,
+      launchFloating(queue, "max_pool_backward", grad_input.dtype,
                      [planes, g = g.address(), where = where.address<int64_t>(),
                       dx = dx.address()](auto tag) {
                        using T = typename decltype(tag)::type;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pooling over windows of an image.
+// Pooling over windows of an image of one to three dimensions.
 //
-// Tensors are [N, C, H, W] or [C, H, W], float32, float64, float16 or bfloat16
+// Tensors are [N, C, ...] or [C, ...], float32, float64, float16 or bfloat16
 // (computed in float32). Row-major and channels-last images are used as they
 // are, others are copied to scratch memory first. Every function enqueues and
 // returns; results do not depend on the number of threads.
@@ -22,7 +22,10 @@ struct PoolAxis {
   int64_t dilation = 1;
 };
 
+// Images of fewer than three dimensions leave out depth, then height.
 struct PoolArguments {
+  int32_t dimensions = 2;  // of an image, without samples and channels
+  PoolAxis depth;
   PoolAxis height;
   PoolAxis width;
   bool adaptive = false;
@@ -31,19 +34,20 @@ struct PoolArguments {
 };
 
 // The largest element of each window; NaN wins. `indices`, int64 of the shape
-// of `out`, receives its position h * W + w and may be undefined.
-Status maxPool2d(const Queue& queue, const TensorView& out,
-                 const TensorView& indices, const TensorView& input,
-                 const PoolArguments& arguments);
-Status maxPool2dBackward(const Queue& queue, const TensorView& grad_input,
-                         const TensorView& grad_output,
-                         const TensorView& indices);
+// of `out`, receives its position in the image, (d * H + h) * W + w, and may be
+// undefined.
+Status maxPool(const Queue& queue, const TensorView& out,
+               const TensorView& indices, const TensorView& input,
+               const PoolArguments& arguments);
+Status maxPoolBackward(const Queue& queue, const TensorView& grad_input,
+                       const TensorView& grad_output, const TensorView& indices,
+                       int32_t dimensions);
 
 // The average of each window. Dilation is 1.
-Status avgPool2d(const Queue& queue, const TensorView& out,
-                 const TensorView& input, const PoolArguments& arguments);
-Status avgPool2dBackward(const Queue& queue, const TensorView& grad_input,
-                         const TensorView& grad_output,
-                         const PoolArguments& arguments);
+Status avgPool(const Queue& queue, const TensorView& out,
+               const TensorView& input, const PoolArguments& arguments);
+Status avgPoolBackward(const Queue& queue, const TensorView& grad_input,
+                       const TensorView& grad_output,
+                       const PoolArguments& arguments);
 
 }  // namespace dipu::kernels

@@ -2,34 +2,52 @@
 #include "kernels/compute/pooling/window.h"
 
 namespace dipu::kernels::pooling {
+namespace {
 
-Order imageOrder(const TensorView& image) {
-  return image.ndim == 4 ? orderOf(image) : Order::kRowMajor;
+bool belongTogether(const TensorView& in, const TensorView& out,
+                    int32_t dimensions) {
+  return dimensions >= 1 && dimensions <= 3 && in.ndim > dimensions &&
+         in.ndim <= dimensions + 2 && out.ndim == in.ndim &&
+         in.dtype == out.dtype &&
+         std::equal(in.sizes, in.sizes + in.ndim - dimensions, out.sizes);
+}
+
+}  // namespace
+
+Order imageOrder(const TensorView& image, int32_t dimensions) {
+  return image.ndim == dimensions + 2 ? orderOf(image) : Order::kRowMajor;
 }
 
 Status geometryOf(const char* operation, const TensorView& in,
                   const TensorView& out, const PoolArguments& arguments,
                   Order order, Geometry* geometry) {
-  if (in.ndim < 3 || in.ndim > 4 || out.ndim != in.ndim ||
-      in.dtype != out.dtype ||
-      !std::equal(in.sizes, in.sizes + in.ndim - 2, out.sizes)) {
+  const int32_t dimensions = arguments.dimensions;
+  if (!belongTogether(in, out, dimensions)) {
     return fail(Status::kInvalid,
                 "%s: images of %d and %d dimensions do not belong together",
                 operation, in.ndim, out.ndim);
   }
-  const int32_t h = in.ndim - 2;
-  geometry->samples = in.ndim == 4 ? in.sizes[0] : 1;
-  geometry->channels = in.sizes[h - 1];
-  geometry->height = {arguments.height, arguments.adaptive, in.sizes[h],
-                      out.sizes[h]};
-  geometry->width = {arguments.width, arguments.adaptive, in.sizes[h + 1],
-                     out.sizes[h + 1]};
+  const int32_t first = in.ndim - dimensions;
+  geometry->samples = first == 2 ? in.sizes[0] : 1;
+  geometry->channels = in.sizes[first - 1];
   geometry->interleaved = order == Order::kChannelsLast;
-  if (!geometry->height.valid() || !geometry->width.valid()) {
-    return fail(Status::kInvalid,
-                "%s: windows of a %ldx%ld result leave the %ldx%ld input",
-                operation, long(out.sizes[h]), long(out.sizes[h + 1]),
-                long(in.sizes[h]), long(in.sizes[h + 1]));
+  const PoolAxis* const axes[] = {&arguments.depth, &arguments.height,
+                                  &arguments.width};
+  Windows* const windows[] = {&geometry->depth, &geometry->height,
+                              &geometry->width};
+  for (int32_t i = 0; i < 3; ++i) {
+    const int32_t dim = in.ndim - 3 + i;
+    if (dim < first) {
+      *windows[i] = {PoolAxis(), false, 1, 1};
+      continue;
+    }
+    *windows[i] = {*axes[i], arguments.adaptive, in.sizes[dim], out.sizes[dim]};
+    if (!windows[i]->valid()) {
+      return fail(Status::kInvalid,
+                  "%s: the windows of %ld results leave the %ld elements of "
+                  "dimension %d",
+                  operation, long(out.sizes[dim]), long(in.sizes[dim]), dim);
+    }
   }
   return Status::kOk;
 }

@@ -58,21 +58,80 @@ struct Windows {
   }
 };
 
+// One window.
+struct Box {
+  Range depth;
+  Range rows;
+  Range columns;
+
+  int64_t padded() const { return depth.padded * rows.padded * columns.padded; }
+  // Elements inside the image; windows of averages have no gaps.
+  int64_t inside() const {
+    return (depth.end - depth.begin) * (rows.end - rows.begin) *
+           (columns.end - columns.begin);
+  }
+};
+
 // A pooling of `samples` x `channels` images.
 struct Geometry {
   int64_t samples;
   int64_t channels;
+  Windows depth;
   Windows height;
   Windows width;
   bool interleaved;  // channels innermost
 
   int64_t planes() const { return samples * channels; }
-  int64_t inPixels() const { return height.in * width.in; }
-  int64_t outPixels() const { return height.out * width.out; }
+  int64_t inPixels() const { return depth.in * height.in * width.in; }
+  int64_t outPixels() const { return depth.out * height.out * width.out; }
+  // Position of the row (d, h) of an image.
+  int64_t row(int64_t d, int64_t h) const {
+    return (d * height.in + h) * width.in;
+  }
+  int64_t first(const Box& box) const {
+    return row(box.depth.begin, box.rows.begin) + box.columns.begin;
+  }
+
+  // The window of a pixel of the result.
+  Box boxAt(int64_t pixel) const {
+    const int64_t rest = pixel / width.out;
+    return {depth.at(rest / height.out), height.at(rest % height.out),
+            width.at(pixel % width.out)};
+  }
+
+  // Calls body(window, pixel of the result) for all windows.
+  template <typename Body>
+  void forEachWindow(const Body& body) const {
+    int64_t at = 0;
+    for (int64_t d = 0; d < depth.out; ++d) {
+      const Range slices = depth.at(d);
+      for (int64_t h = 0; h < height.out; ++h) {
+        const Range rows = height.at(h);
+        for (int64_t w = 0; w < width.out; ++w) {
+          body(Box{slices, rows, width.at(w)}, at++);
+        }
+      }
+    }
+  }
+
+  // Calls body(position) for the elements of a window.
+  template <typename Body>
+  void forEachElement(const Box& box, const Body& body) const {
+    for (int64_t d = box.depth.begin; d < box.depth.end; d += depth.step()) {
+      for (int64_t h = box.rows.begin; h < box.rows.end; h += height.step()) {
+        const int64_t base = row(d, h);
+        for (int64_t w = box.columns.begin; w < box.columns.end;
+             w += width.step()) {
+          body(base + w);
+        }
+      }
+    }
+  }
 };
 
-// The layout in which to pool: channels-last only for 4-D images that lie so.
-Order imageOrder(const TensorView& image);
+// The layout in which to pool: channels-last only for images with a sample
+// dimension that lie so.
+Order imageOrder(const TensorView& image, int32_t dimensions);
 
 // The geometry between two images. Checks that they fit, in the name of
 // `operation`.

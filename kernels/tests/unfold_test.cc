@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/compute/pooling/unfold.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "kernels/compute/pooling/unpool.h"
+#include "kernels/tests/device_tensor.h"
+
+namespace dipu::kernels {
+namespace {
+
+using testing::DeviceTensor;
+using testing::TestQueue;
+
+PoolArguments windows() {
+  PoolArguments a;
+  a.height.kernel = a.width.kernel = 2;
+  a.width.padding = 1;
+  return a;
+}
+
+TEST(UnfoldTest, ColumnsAndBack) {
+  TestQueue queue;
+  const DeviceTensor<float> x({1, 2, 2}, {1, 2, 3, 4});
+  const DeviceTensor<float> columns({4, 3}, -1.0F);
+  const DeviceTensor<float> sums({1, 2, 2}, -1.0F);
+  ASSERT_EQ(imageToColumns(queue, columns.view(), x.view(), windows()),
+            Status::kOk);
+  ASSERT_EQ(columnsToImage(queue, sums.view(), columns.view(), windows()),
+            Status::kOk);
+  EXPECT_EQ(columns.read(),
+            (std::vector<float>{0, 1, 2, 1, 2, 0, 0, 3, 4, 3, 4, 0}));
+  EXPECT_EQ(sums.read(), (std::vector<float>{2, 4, 6, 8}));
+  const DeviceTensor<float> wrong({4, 2}, 0.0F);
+  EXPECT_EQ(imageToColumns(queue, wrong.view(), x.view(), windows()),
+            Status::kInvalid);
+}
+
+TEST(UnfoldTest, OneDimension) {
+  TestQueue queue;
+  const DeviceTensor<int32_t> x({5}, {0, 1, 2, 3, 4});
+  const DeviceTensor<int32_t> out({2, 3}, -1);
+  ASSERT_EQ(unfoldDimension(queue, out.view(), x.view(), 0, 3, 2), Status::kOk);
+  EXPECT_EQ(out.read(), (std::vector<int32_t>{0, 1, 2, 2, 3, 4}));
+  const DeviceTensor<float> g({2, 3}, {1, 2, 3, 4, 5, 6});
+  const DeviceTensor<float> dx({6}, -1.0F);
+  ASSERT_EQ(unfoldDimensionBackward(queue, dx.view(), g.view(), 0, 3, 2),
+            Status::kOk);
+  EXPECT_EQ(dx.read(), (std::vector<float>{1, 2, 7, 5, 6, 0}));
+}
+
+TEST(UnpoolTest, PutsElementsBack) {
+  TestQueue queue;
+  const DeviceTensor<int16_t> x({2, 1, 2}, {5, 6, 7, 8});
+  const DeviceTensor<int64_t> where({2, 1, 2}, {3, 0, 1, 2});
+  const DeviceTensor<int16_t> out({2, 2, 2}, int16_t{-1});
+  ASSERT_EQ(maxUnpool(queue, out.view(), x.view(), where.view(), 2),
+            Status::kOk);
+  EXPECT_EQ(out.read(), (std::vector<int16_t>{6, 0, 0, 5, 0, 7, 8, 0}));
+}
+
+TEST(UnpoolTest, WindowsAtRandomPlaces) {
+  TestQueue queue;
+  const DeviceTensor<float> x({1, 1, 6}, {1, 5, 2, 4, 3, 0});
+  const DeviceTensor<float> samples({1, 1, 2}, {0.5F, 0.0F});
+  const DeviceTensor<float> out({1, 1, 3}, 0.0F);
+  const DeviceTensor<int64_t> where({1, 1, 3}, int64_t{-1});
+  PoolArguments a;
+  a.width.kernel = 2;
+  // Windows start at 0, 2 and 4: (4 / 2) apart.
+  ASSERT_EQ(fractionalMaxPool(queue, out.view(), where.view(), x.view(),
+                              samples.view(), a),
+            Status::kOk);
+  EXPECT_EQ(out.read(), (std::vector<float>{5, 4, 3}));
+  EXPECT_EQ(where.read(), (std::vector<int64_t>{1, 3, 4}));
+}
+
+}  // namespace
+}  // namespace dipu::kernels
