@@ -6,34 +6,12 @@
 
 #include <diopi/functions.h>
 
-#include "kernels/diopi/tensor_args.h"
-
-namespace {
+#include "kernels/diopi/draw.h"
 
 using dipu::kernels::RandomSource;
-using dipu::kernels::Status;
-using dipu::kernels::diopi::done;
+using dipu::kernels::diopi::draw;
 using dipu::kernels::diopi::queueOf;
 using dipu::kernels::diopi::view;
-
-// Calls function(source) and moves the generator by what it took.
-template <typename Function>
-diopiError_t draw(diopiGeneratorHandle_t generator, const Function& function) {
-  uint64_t seed = 0;
-  uint64_t offset = 0;
-  const diopiError_t status =
-      diopiGeneratorGetSeedAndOffset(generator, &seed, &offset);
-  if (status != diopiSuccess) {
-    dipu::kernels::fail(Status::kInvalid, "the generator has no seed");
-    return status;
-  }
-  RandomSource source(seed, offset);
-  const Status drawn = function(&source);
-  if (drawn != Status::kOk) return done(drawn);
-  return diopiGeneratorSetSeedAndOffset(generator, seed, source.offset());
-}
-
-}  // namespace
 
 extern "C" {
 
@@ -67,6 +45,26 @@ diopiError_t diopiNormalTensor(diopiContextHandle_t ctx,
   return draw(generator, [&](RandomSource* source) {
     return dipu::kernels::normalOf(queueOf(ctx), view(out), view(mean),
                                    view(std), source);
+  });
+}
+
+diopiError_t diopiNormalTensorScalar(diopiContextHandle_t ctx,
+                                     diopiTensorHandle_t out,
+                                     diopiConstTensorHandle_t mean, double std,
+                                     diopiGeneratorHandle_t generator) {
+  return draw(generator, [&](RandomSource* source) {
+    return dipu::kernels::normalAround(queueOf(ctx), view(out), view(mean), std,
+                                       source);
+  });
+}
+
+diopiError_t diopiNormalScalarTensor(diopiContextHandle_t ctx,
+                                     diopiTensorHandle_t out, double mean,
+                                     diopiConstTensorHandle_t std,
+                                     diopiGeneratorHandle_t generator) {
+  return draw(generator, [&](RandomSource* source) {
+    return dipu::kernels::normalSpread(queueOf(ctx), view(out), mean, view(std),
+                                       source);
   });
 }
 

@@ -87,24 +87,50 @@ void drawNormal(const Numbers& numbers, T* out, int64_t count, double mean,
   }
 }
 
-// mean + deviation * z; `has` tells which operands count.
+// Parameters of a normal distribution: a tensor where it is defined, else the
+// number.
+struct Parameter {
+  TensorView tensor;
+  double number;
+};
+
+// mean + deviation * z; a number takes the place of an operand.
 template <typename C>
 struct ShiftAndScale {
   bool has_mean;
   bool has_deviation;
-  C operator()(C z, C mean, C deviation) const {
-    return (has_mean ? mean : C(0)) + z * (has_deviation ? deviation : C(1));
+  C mean;
+  C deviation;
+  C operator()(C z, C m, C d) const {
+    return (has_mean ? m : mean) + z * (has_deviation ? d : deviation);
   }
 };
 
+// Draws into `z`, of the computing type, and rounds the results into `out`.
 template <typename C>
 Status shiftAndScale(const Queue& queue, const TensorView& out,
-                     const TensorView& mean, const TensorView& deviation) {
+                     const TensorView& z, const Parameter& mean,
+                     const Parameter& deviation) {
   static constexpr Kernel kKernel = makeKernel<ShiftAndScale<C>, C, C, C, C>();
-  const ShiftAndScale<C> op{mean.defined(), deviation.defined()};
+  const ShiftAndScale<C> op{mean.tensor.defined(), deviation.tensor.defined(),
+                            static_cast<C>(mean.number),
+                            static_cast<C>(deviation.number)};
   return elementwise(queue, kKernel, op,
-                     {&out, &out, op.has_mean ? &mean : &out,
-                      op.has_deviation ? &deviation : &out});
+                     {&out, &z, op.has_mean ? &mean.tensor : &z,
+                      op.has_deviation ? &deviation.tensor : &z});
+}
+
+Status drawAround(const Queue& queue, const TensorView& out,
+                  const Parameter& mean, const Parameter& deviation,
+                  RandomSource* source) {
+  if (!isFloating(out.dtype)) return unsupportedDType("normal", out.dtype);
+  const ScratchTensor z(queue, out, computeDType(out.dtype));
+  if (!z.valid()) return Status::kFailed;
+  const Status status = normal(queue, z.view(), 0.0, 1.0, source);
+  if (status != Status::kOk || out.numel == 0) return status;
+  return out.dtype == DType::kFloat64
+             ? shiftAndScale<double>(queue, out, z.view(), mean, deviation)
+             : shiftAndScale<float>(queue, out, z.view(), mean, deviation);
 }
 
 // An element is 1 when its number is below this bound; 2^32 for certainty.
@@ -165,11 +191,18 @@ Status normal(const Queue& queue, const TensorView& out, double mean,
 Status normalOf(const Queue& queue, const TensorView& out,
                 const TensorView& mean, const TensorView& deviation,
                 RandomSource* source) {
-  const Status status = normal(queue, out, 0.0, 1.0, source);
-  if (status != Status::kOk || out.numel == 0) return status;
-  return out.dtype == DType::kFloat64
-             ? shiftAndScale<double>(queue, out, mean, deviation)
-             : shiftAndScale<float>(queue, out, mean, deviation);
+  return drawAround(queue, out, {mean, 0.0}, {deviation, 1.0}, source);
+}
+
+Status normalAround(const Queue& queue, const TensorView& out,
+                    const TensorView& mean, double deviation,
+                    RandomSource* source) {
+  return drawAround(queue, out, {mean, 0.0}, {TensorView(), deviation}, source);
+}
+
+Status normalSpread(const Queue& queue, const TensorView& out, double mean,
+                    const TensorView& deviation, RandomSource* source) {
+  return drawAround(queue, out, {TensorView(), mean}, {deviation, 1.0}, source);
 }
 
 Status bernoulli(const Queue& queue, const TensorView& out, double probability,

@@ -3,7 +3,9 @@
 // Philox-4x32-10: a counter-based generator of 32-bit numbers.
 //
 // The sequence of a seed is an array: number i is lane i % 4 of the block whose
-// counter is i / 4, so any part of it can be computed by any thread.
+// counter is i / 4, so any part of it can be computed by any thread. A seed has
+// 2^64 such sequences ("streams"); functions that do not say otherwise use
+// stream 0.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +19,7 @@ inline constexpr int kLanes = 8;
 // Ten rounds over kLanes counters first, first + 1, ...; words[w][k] is word w
 // of block k.
 inline void computeBlocks(uint64_t seed, uint64_t first,
-                          uint32_t (&words)[4][kLanes]) {
+                          uint32_t (&words)[4][kLanes], uint64_t stream = 0) {
   uint32_t (&a)[kLanes] = words[0];
   uint32_t (&b)[kLanes] = words[1];
   uint32_t (&c)[kLanes] = words[2];
@@ -26,8 +28,8 @@ inline void computeBlocks(uint64_t seed, uint64_t first,
     const uint64_t counter = first + static_cast<uint64_t>(k);
     a[k] = static_cast<uint32_t>(counter);
     b[k] = static_cast<uint32_t>(counter >> 32);
-    c[k] = 0;
-    d[k] = 0;
+    c[k] = static_cast<uint32_t>(stream);
+    d[k] = static_cast<uint32_t>(stream >> 32);
   }
   auto key_low = static_cast<uint32_t>(seed);
   auto key_high = static_cast<uint32_t>(seed >> 32);

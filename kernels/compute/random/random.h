@@ -51,11 +51,16 @@ Status uniform(const Queue& queue, const TensorView& out, double from,
 Status normal(const Queue& queue, const TensorView& out, double mean,
               double deviation, RandomSource* source);
 
-// out = mean + deviation * normal; both broadcast to `out`. One of them may be
-// undefined, and is then 0 or 1.
+// out = mean + deviation * normal, rounded once; tensors broadcast to `out`.
 Status normalOf(const Queue& queue, const TensorView& out,
                 const TensorView& mean, const TensorView& deviation,
                 RandomSource* source);
+// The same with a number for the deviation, or for the mean.
+Status normalAround(const Queue& queue, const TensorView& out,
+                    const TensorView& mean, double deviation,
+                    RandomSource* source);
+Status normalSpread(const Queue& queue, const TensorView& out, double mean,
+                    const TensorView& deviation, RandomSource* source);
 
 // 1 with the given probability, else 0, in any dtype. One number per element.
 Status bernoulli(const Queue& queue, const TensorView& out, double probability,
