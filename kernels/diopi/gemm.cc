@@ -4,7 +4,10 @@
 #include "kernels/compute/gemm/gemm.h"
 
 #include <diopi/functions.h>
+#include <diopi/functions_dipu.h>
 
+#include "kernels/compute/activation.h"
+#include "kernels/compute/unary.h"
 #include "kernels/diopi/tensor_args.h"
 
 using dipu::kernels::addmm;
@@ -42,6 +45,23 @@ diopiError_t diopiAddmm(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                         const diopiScalar_t* beta, const diopiScalar_t* alpha) {
   return done(addmm(queueOf(ctx), view(out), view(input), view(mat1),
                     view(mat2), scalar(alpha).d, scalar(beta).d));
+}
+
+diopiError_t diopiExtAddmmActivation(
+    diopiContextHandle_t ctx, diopiTensorHandle_t out,
+    diopiConstTensorHandle_t input, diopiConstTensorHandle_t mat1,
+    diopiConstTensorHandle_t mat2, const diopiScalar_t* beta,
+    const diopiScalar_t* alpha, bool use_gelu) {
+  const dipu::kernels::Queue queue = queueOf(ctx);
+  const dipu::kernels::TensorView result = view(out);
+  const dipu::kernels::Status status =
+      addmm(queue, result, view(input), view(mat1), view(mat2), scalar(alpha).d,
+            scalar(beta).d);
+  if (status != dipu::kernels::Status::kOk) return done(status);
+  return done(use_gelu
+                  ? dipu::kernels::gelu(queue, result, result, /*tanh=*/false)
+                  : dipu::kernels::unary(queue, dipu::kernels::UnaryOp::kRelu,
+                                         result, result));
 }
 
 diopiError_t diopiBaddbmm(diopiContextHandle_t ctx, diopiTensorHandle_t out,

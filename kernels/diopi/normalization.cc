@@ -2,6 +2,7 @@
 //
 // DIOPI's normalizations.
 #include <diopi/functions.h>
+#include <diopi/functions_dipu.h>
 
 #include "kernels/compute/normalization/batch_norm.h"
 #include "kernels/compute/normalization/group_norm.h"
@@ -86,6 +87,33 @@ diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out,
   arguments.momentum = momentum;
   arguments.eps = eps;
   return done(dipu::kernels::batchNorm(queueOf(ctx), arguments));
+}
+
+diopiError_t diopiBatchNormStats(diopiContextHandle_t ctx,
+                                 diopiTensorHandle_t mean,
+                                 diopiTensorHandle_t invstd,
+                                 diopiConstTensorHandle_t input, double eps) {
+  dipu::kernels::BatchNormStatsArguments arguments{};
+  arguments.mean = view(mean);
+  arguments.spread = view(invstd);
+  arguments.input = view(input);
+  arguments.eps = eps;
+  return done(dipu::kernels::batchNormStats(queueOf(ctx), arguments));
+}
+
+diopiError_t diopiExtBatchNormUpdateStats(
+    diopiContextHandle_t ctx, diopiTensorHandle_t mean, diopiTensorHandle_t var,
+    diopiConstTensorHandle_t input, diopiTensorHandle_t running_mean,
+    diopiTensorHandle_t running_var, double momentum) {
+  dipu::kernels::BatchNormStatsArguments arguments{};
+  arguments.mean = view(mean);
+  arguments.spread = view(var);
+  arguments.input = view(input);
+  arguments.running_mean = view(running_mean);
+  arguments.running_var = view(running_var);
+  arguments.variance = true;
+  arguments.momentum = momentum;
+  return done(dipu::kernels::batchNormStats(queueOf(ctx), arguments));
 }
 
 diopiError_t diopiBatchNormBackward(

@@ -14,7 +14,7 @@ template <typename T>
 struct Forward {
   using C = ComputeType<T>;
   ChannelLayout layout;
-  T* out;
+  T* out;  // nullptr: statistics only
   const T* input;
   const C* weight;
   const C* bias;
@@ -25,6 +25,7 @@ struct Forward {
   double* sums;  // scratch of sumInterleaved
   C* factors;    // per channel: mean, then scale, then shift
   bool training;
+  bool variance;  // save_invstd receives the variance
   double momentum;
   double eps;
 
@@ -68,7 +69,9 @@ struct Forward {
     if (training) {
       moveRunning(c, moments);
       if (save_mean != nullptr) save_mean[c] = static_cast<C>(moments.first);
-      if (save_invstd != nullptr) save_invstd[c] = static_cast<C>(invstd);
+      if (save_invstd != nullptr) {
+        save_invstd[c] = static_cast<C>(variance ? moments.second : invstd);
+      }
     }
     factors[c] = static_cast<C>(moments.first);
     factors[channels + c] =
@@ -94,6 +97,7 @@ struct Forward {
       moments = runningMoments(c);
     }
     setFactors(c, moments);
+    if (out == nullptr) return;
     const C mean = factors[c];
     const C scale = factors[layout.channels + c];
     const C shift = factors[2 * layout.channels + c];
@@ -124,6 +128,7 @@ struct Forward {
                         ? momentsOf(factors[c], {sums[c], sums[channels + c]})
                         : runningMoments(c));
     }
+    if (out == nullptr) return;
     const C* mean = factors;
     const C* scale = factors + channels;
     const C* shift = scale + channels;
@@ -142,7 +147,7 @@ struct Forward {
 };
 
 Status check(const BatchNormArguments& a) {
-  if (a.input.ndim < 2 || !sameShape(a.out, a.input)) {
+  if (a.input.ndim < 2 || (a.out.defined() && !sameShape(a.out, a.input))) {
     return fail(Status::kInvalid,
                 "batch_norm: out and input differ, or have %d dimensions",
                 a.input.ndim);
@@ -163,9 +168,9 @@ Status check(const BatchNormArguments& a) {
   return Status::kOk;
 }
 
-}  // namespace
-
-Status batchNorm(const Queue& queue, const BatchNormArguments& a) {
+// `variance` tells what save_invstd receives.
+Status normalizeBatch(const Queue& queue, const BatchNormArguments& a,
+                      bool variance) {
   const Status status = check(a);
   if (status != Status::kOk || a.input.numel == 0) return status;
   const DType compute = computeDType(a.input.dtype);
@@ -192,7 +197,8 @@ Status batchNorm(const Queue& queue, const BatchNormArguments& a) {
       [layout, x = x.address(), y = y.address(), w = w.address(),
        b = b.address(), rm = rm.address(), rv = rv.address(), sm = sm.address(),
        si = si.address(), sums = scratch.sums(), factors = scratch.factors(),
-       training = a.training, momentum = a.momentum, eps = a.eps](auto tag) {
+       training = a.training, variance, momentum = a.momentum,
+       eps = a.eps](auto tag) {
         using T = typename decltype(tag)::type;
         using C = ComputeType<T>;
         Forward<T>{layout,
@@ -207,6 +213,7 @@ Status batchNorm(const Queue& queue, const BatchNormArguments& a) {
                    sums,
                    static_cast<C*>(factors),
                    training,
+                   variance,
                    momentum,
                    eps}
             .run();
@@ -214,6 +221,28 @@ Status batchNorm(const Queue& queue, const BatchNormArguments& a) {
   if (sent != Status::kOk) return sent;
   if (!a.training) return y.store();
   return storeAll({&y, &rm, &rv, &sm, &si});
+}
+
+}  // namespace
+
+Status batchNorm(const Queue& queue, const BatchNormArguments& a) {
+  if (!a.out.defined()) {
+    return fail(Status::kInvalid, "batch_norm: there is no out");
+  }
+  return normalizeBatch(queue, a, /*variance=*/false);
+}
+
+Status batchNormStats(const Queue& queue, const BatchNormStatsArguments& a) {
+  BatchNormArguments all{};
+  all.save_mean = a.mean;
+  all.save_invstd = a.spread;
+  all.input = a.input;
+  all.running_mean = a.running_mean;
+  all.running_var = a.running_var;
+  all.training = true;
+  all.momentum = a.momentum;
+  all.eps = a.eps;
+  return normalizeBatch(queue, all, a.variance);
 }
 
 }  // namespace dipu::kernels

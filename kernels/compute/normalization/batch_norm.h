@@ -34,6 +34,22 @@ struct BatchNormArguments {
 };
 Status batchNorm(const Queue& queue, const BatchNormArguments& arguments);
 
+// Training without its result: statistics only. Writes the mean and the
+// reciprocal deviation of the batch, or with `variance` its biased variance,
+// and moves the running statistics, if there are any.
+struct BatchNormStatsArguments {
+  TensorView mean;
+  TensorView spread;
+  TensorView input;
+  TensorView running_mean;
+  TensorView running_var;
+  bool variance;
+  double momentum;
+  double eps;
+};
+Status batchNormStats(const Queue& queue,
+                      const BatchNormStatsArguments& arguments);
+
 // Each of the gradients may be undefined and is then left out. Training uses
 // the saved statistics, evaluation the running ones.
 struct BatchNormBackwardArguments {
