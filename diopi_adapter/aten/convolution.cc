@@ -38,15 +38,11 @@ struct Attributes {
   int64_t groups;
 };
 
-// Whether DIOPI's two-dimensional functions can express it.
-bool isPlain2d(const at::Tensor& input, const Attributes& attributes) {
-  if (attributes.transposed) {
-    return noteRefusal("transposed convolution has no native kernel yet");
-  }
-  if (input.dim() != 4) {
-    return noteRefusal("only two-dimensional convolution is native");
-  }
-  return true;
+// DIOPI has functions for two and three dimensions; PyTorch makes one dimension
+// two before it comes here.
+bool isKnown(const at::Tensor& input) {
+  return input.dim() == 4 || input.dim() == 5 ||
+         noteRefusal("only two and three dimensions are native");
 }
 
 at::Tensor newOutput(const at::Tensor& like, at::IntArrayRef sizes,
@@ -59,35 +55,64 @@ at::Tensor newOutput(const at::Tensor& like, at::IntArrayRef sizes,
 
 // The layout that input and weight ask for: channels-last if one of them is.
 c10::MemoryFormat formatOf(const at::Tensor& input, const at::Tensor& weight) {
-  return input.suggest_memory_format() == c10::MemoryFormat::ChannelsLast ||
-                 weight.suggest_memory_format() ==
-                     c10::MemoryFormat::ChannelsLast
-             ? c10::MemoryFormat::ChannelsLast
+  const auto last = input.dim() == 5 ? c10::MemoryFormat::ChannelsLast3d
+                                     : c10::MemoryFormat::ChannelsLast;
+  return input.suggest_memory_format() == last ||
+                 weight.suggest_memory_format() == last
+             ? last
              : c10::MemoryFormat::Contiguous;
+}
+
+std::vector<int64_t> outputSize(const at::Tensor& input,
+                                const at::Tensor& weight, const Attributes& a) {
+  return a.transposed
+             ? at::native::conv_input_size(input.sizes(), weight.sizes(),
+                                           a.padding, a.output_padding,
+                                           a.stride, a.dilation, a.groups)
+             : at::native::conv_output_size(input.sizes(), weight.sizes(),
+                                            a.padding, a.stride, a.dilation);
+}
+
+// Number of elements of a bias.
+int64_t biasSize(const at::Tensor& weight, const Attributes& a) {
+  return a.transposed ? weight.size(1) * a.groups : weight.size(0);
+}
+
+// Of two functions the one for as many dimensions as the tensor has; a null one
+// is noted.
+template <typename Function>
+Function* choose(const at::Tensor& input, Function* two, Function* three) {
+  Function* function = input.dim() == 4 ? two : three;
+  if (function == nullptr) {
+    noteRefusal("the vendor's operator library lacks the function");
+  }
+  return function;
 }
 
 // Undefined when the library does not cover the case.
 at::Tensor forwardNatively(const at::Tensor& input, const at::Tensor& weight,
                            const std::optional<at::Tensor>& bias,
-                           const Attributes& attributes,
-                           c10::MemoryFormat format) {
-  const auto function = symbols().diopiConvolution2d;
-  if (function == nullptr) {
-    noteRefusal("the vendor's operator library lacks diopiConvolution2d");
-    return {};
-  }
-  at::Tensor out =
-      newOutput(input,
-                at::native::conv_output_size(
-                    input.sizes(), weight.sizes(), attributes.padding,
-                    attributes.stride, attributes.dilation),
-                format);
+                           const Attributes& a, c10::MemoryFormat format) {
+  const auto plain = a.transposed ? nullptr
+                                  : choose(input, symbols().diopiConvolution2d,
+                                           symbols().diopiConvolution3d);
+  const auto transposed = !a.transposed
+                              ? nullptr
+                              : choose(input, symbols().diopiConvTranspose2d,
+                                       symbols().diopiConvTranspose3d);
+  if (plain == nullptr && transposed == nullptr) return {};
+  const at::Tensor out = newOutput(input, outputSize(input, weight, a), format);
+  const at::Tensor x = input.contiguous(format);
+  const at::Tensor w = weight.contiguous(format);
   CallContext context(input.device().index());
   const diopiError_t status =
-      function(context, Out(out), In(input.contiguous(format)),
-               In(weight.contiguous(format)), In(bias),
-               sizeArray(attributes.stride), sizeArray(attributes.padding),
-               sizeArray(attributes.dilation), attributes.groups);
+      plain != nullptr ? plain(context, Out(out), In(x), In(w), In(bias),
+                               sizeArray(a.stride), sizeArray(a.padding),
+                               sizeArray(a.dilation), a.groups)
+                       : transposed(context, Out(out), In(x), In(w), In(bias),
+                                    sizeArray(a.stride), sizeArray(a.padding),
+                                    sizeArray(a.output_padding), a.groups,
+                                    sizeArray(a.dilation));
   if (!context.accept(status, kForward, {&input, &weight})) return {};
   fallback::countNative(kForward);
   return out;
@@ -118,7 +143,7 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
                        at::IntArrayRef output_padding, int64_t groups) {
   const Attributes attributes{stride,     padding,        dilation,
                               transposed, output_padding, groups};
-  if (isPlain2d(input, attributes)) {
+  if (isKnown(input)) {
     const c10::MemoryFormat wanted = formatOf(input, weight);
     at::Tensor out = forwardNatively(input, weight, bias, attributes, wanted);
     if (!out.defined() && wanted != c10::MemoryFormat::Contiguous) {
@@ -137,29 +162,40 @@ at::Tensor gradientFor(bool wanted, const at::Tensor& like,
 }
 
 bool backwardNatively(const at::Tensor& grad_output, const at::Tensor& input,
-                      const at::Tensor& weight, const Attributes& attributes,
-                      Mask mask, c10::MemoryFormat format,
-                      Gradients& gradients) {
-  const auto function = symbols().diopiConvolution2dBackward;
-  if (function == nullptr) {
-    return noteRefusal(
-        "the vendor's operator library lacks diopiConvolution2dBackward");
-  }
+                      const at::Tensor& weight, const Attributes& a, Mask mask,
+                      c10::MemoryFormat format, Gradients& gradients) {
+  const auto plain = a.transposed
+                         ? nullptr
+                         : choose(input, symbols().diopiConvolution2dBackward,
+                                  symbols().diopiConvolution3dBackward);
+  const auto transposed =
+      !a.transposed ? nullptr
+                    : choose(input, symbols().diopiConvTranspose2dBackward,
+                             symbols().diopiConvTranspose3dBackward);
+  if (plain == nullptr && transposed == nullptr) return false;
   auto& [grad_input, grad_weight, grad_bias] = gradients;
-  const int64_t channels = weight.size(0);
+  const int64_t channels = biasSize(weight, a);
   grad_input = gradientFor(mask[0], input, input.sizes(), format);
   grad_weight = gradientFor(mask[1], weight, weight.sizes(), format);
   grad_bias = mask[2] ? emptyContiguous({channels}, weight.scalar_type(),
                                         weight.device().index())
                       : at::Tensor();
   diopiSize_t bias_sizes{&channels, 1};
+  diopiSize_t* const bias = mask[2] ? &bias_sizes : nullptr;
+  const at::Tensor g = grad_output.contiguous(format);
+  const at::Tensor x = input.contiguous(format);
+  const at::Tensor w = weight.contiguous(format);
   CallContext context(input.device().index());
   const diopiError_t status =
-      function(context, Out(grad_input), Out(grad_weight), Out(grad_bias),
-               In(grad_output.contiguous(format)), In(input.contiguous(format)),
-               In(weight.contiguous(format)), mask[2] ? &bias_sizes : nullptr,
-               sizeArray(attributes.stride), sizeArray(attributes.padding),
-               sizeArray(attributes.dilation), attributes.groups);
+      plain != nullptr
+          ? plain(context, Out(grad_input), Out(grad_weight), Out(grad_bias),
+                  In(g), In(x), In(w), bias, sizeArray(a.stride),
+                  sizeArray(a.padding), sizeArray(a.dilation), a.groups)
+          : transposed(context, Out(grad_input), Out(grad_weight),
+                       Out(grad_bias), In(g), In(x), In(w), bias,
+                       sizeArray(a.stride), sizeArray(a.padding),
+                       sizeArray(a.dilation), sizeArray(a.output_padding),
+                       a.groups);
   if (!context.accept(status, kBackward, {&grad_output, &input, &weight})) {
     return false;
   }
@@ -171,9 +207,7 @@ Gradients backwardOnCpu(const at::Tensor& grad_output, const at::Tensor& input,
                         const at::Tensor& weight, const Attributes& attributes,
                         Mask mask) {
   fallback::countFallback(kBackward, adapter::refusalReason());
-  const int64_t channels = attributes.transposed
-                               ? weight.size(1) * attributes.groups
-                               : weight.size(0);
+  const int64_t channels = biasSize(weight, attributes);
   auto [grad_input, grad_weight, grad_bias] = at::convolution_backward(
       toCpu(grad_output), toCpu(input), toCpu(weight),
       at::OptionalIntArrayRef(channels), attributes.stride, attributes.padding,
@@ -193,7 +227,7 @@ Gradients convolutionBackward(const at::Tensor& grad_output,
                               Mask mask) {
   const Attributes attributes{stride,     padding,        dilation,
                               transposed, output_padding, groups};
-  if (isPlain2d(input, attributes)) {
+  if (isKnown(input)) {
     const c10::MemoryFormat wanted = formatOf(input, weight);
     Gradients gradients;
     if (backwardNatively(grad_output, input, weight, attributes, mask, wanted,

@@ -16,7 +16,7 @@
 #include <numbers>
 
 #include "diopi_adapter/aten/draw.h"
-#include "diopi_adapter/aten/empty.h"
+#include "diopi_adapter/aten/fill.h"
 #include "diopi_adapter/aten/kernels.h"
 #include "diopi_adapter/aten/native_call.h"
 #include "diopi_adapter/runtime/handles.h"
@@ -30,33 +30,6 @@ using adapter::noteRefusal;
 using adapter::Out;
 using adapter::symbols;
 using OptionalGenerator = std::optional<at::Generator>;
-
-// Lets `draw(context, out, generator)` fill a contiguous tensor, `self` itself
-// where it is one. Returns false when the library does not cover the case.
-template <typename Function, typename Call>
-bool fill(const char* label, Function* function, const at::Tensor& self,
-          const OptionalGenerator& generator, const Call& call) {
-  if (function == nullptr) {
-    return noteRefusal("the vendor's operator library lacks the function");
-  }
-  if (self.numel() == 0) return true;
-  const c10::DeviceIndex device = self.device().index();
-  const at::Tensor target =
-      self.is_contiguous()
-          ? self
-          : emptyContiguous(self.sizes(), self.scalar_type(), device);
-  {
-    CallContext context(device);
-    Draw draw(generator, device, self.numel());
-    if (!context.accept(call(context, target, draw), label, {&self})) {
-      return false;
-    }
-    draw.finish();
-  }
-  if (!target.is_same(self)) self.copy_(target);
-  fallback::countNative(label);
-  return true;
-}
 
 at::Tensor& normal(at::Tensor& self, double mean, double std,
                    OptionalGenerator generator) {

@@ -28,7 +28,9 @@ void registerOperators(Library& library) {
   registerScalar(library);
   registerRandom(library);
   registerSampling(library);
+  registerDistributions(library);
   registerConvolution(library);
+  registerSlowConvolution(library);
   registerOptimizers(library);
   registerRecurrent(library);
   registerSearching(library);

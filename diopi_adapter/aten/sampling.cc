@@ -2,6 +2,7 @@
 //
 // Operators that draw and compute: dropout, permutations, multinomial.
 #include <ATen/TensorUtils.h>
+#include <ATen/native/Resize.h>
 #include <ATen/native/TensorFactories.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/multinomial_ops.h>
@@ -145,6 +146,17 @@ at::Tensor multinomial(const at::Tensor& self, int64_t count, bool replacement,
   return onCpu<at::_ops::multinomial>(self, count, replacement, generator);
 }
 
+at::Tensor& multinomialOut(const at::Tensor& self, int64_t count,
+                           bool replacement, OptionalGenerator generator,
+                           at::Tensor& out) {
+  TORCH_CHECK(out.scalar_type() == at::kLong,
+              "multinomial expects Long tensor out, got: ", out.scalar_type());
+  const at::Tensor drawn =
+      aten::multinomial(self, count, replacement, std::move(generator));
+  at::native::resize_output(out, drawn.sizes());
+  return out.copy_(drawn);
+}
+
 }  // namespace
 
 void registerSampling(torch::Library& library) {
@@ -152,6 +164,7 @@ void registerSampling(torch::Library& library) {
   library.impl("native_dropout_backward", nativeDropoutBackward);
   library.impl("randperm.generator_out", randpermOut);
   library.impl("multinomial", multinomial);
+  library.impl("multinomial.out", multinomialOut);
 }
 
 }  // namespace dipu::aten

@@ -87,6 +87,33 @@ OutputSpec reducedTarget(const at::Tensor& input, const at::Tensor& target,
 // The last dimensions of `input` replaced by `output_size`.
 OutputSpec pooled(const at::Tensor& input, at::IntArrayRef output_size);
 
+// A pooling of three dimensions, in the layout of `input`, and its indices.
+OutputSpec windows(const at::Tensor& input, at::IntArrayRef kernel_size,
+                   at::IntArrayRef stride, at::IntArrayRef padding,
+                   at::IntArrayRef dilation, bool ceil_mode);
+OutputSpec windowIndices(const at::Tensor& input, at::IntArrayRef kernel_size,
+                         at::IntArrayRef stride, at::IntArrayRef padding,
+                         at::IntArrayRef dilation, bool ceil_mode);
+
+// im2col and col2im.
+OutputSpec columns(const at::Tensor& input, at::IntArrayRef kernel_size,
+                   at::IntArrayRef dilation, at::IntArrayRef padding,
+                   at::IntArrayRef stride);
+OutputSpec fromColumns(const at::Tensor& input, at::IntArrayRef output_size,
+                       at::IntArrayRef kernel_size, at::IntArrayRef dilation,
+                       at::IntArrayRef padding, at::IntArrayRef stride);
+
+// `input` with elements in front of and behind its last dimensions, the last
+// one first.
+OutputSpec padded(const at::Tensor& input, at::IntArrayRef padding);
+
+// `sizes`, of the type of `tensor`.
+OutputSpec sized(const at::Tensor& tensor, at::IntArrayRef sizes);
+
+// No bytes: what a batch normalization keeps for its backward function beside
+// the statistics.
+OutputSpec reserve(const at::Tensor& input);
+
 // Statistics and parameters of normalizations. Channels are dimension 1.
 OutputSpec channelStats(const at::Tensor& input);
 OutputSpec channelParams(const at::Tensor& input,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolution: native in two dimensions, correct everywhere."""
+"""Convolution and its transpose, of one to three dimensions."""
 
 from __future__ import annotations
 
@@ -24,14 +24,32 @@ NATIVE = {
     ),
     "one_dimension": (lambda: nn.Conv1d(3, 4, 3), (2, 3, 8)),
     "no_batch": (lambda: nn.Conv2d(3, 4, 3), (3, 8, 8)),
-}
-FALLBACK = {
     "three_dimensions": (lambda: nn.Conv3d(2, 3, 2), (1, 2, 4, 4, 4)),
+    "groups_3d": (
+        lambda: nn.Conv3d(4, 8, (1, 3, 2), stride=2, padding=1, groups=2),
+        (2, 4, 5, 6, 4),
+    ),
     "transposed": (
         lambda: nn.ConvTranspose2d(3, 4, 3, stride=2, output_padding=1),
         (2, 3, 5, 5),
     ),
+    "transposed_groups": (
+        lambda: nn.ConvTranspose2d(4, 6, (3, 2), padding=1, groups=2),
+        (2, 4, 5, 5),
+    ),
+    "transposed_dilation": (
+        lambda: nn.ConvTranspose2d(3, 4, 3, dilation=2, output_padding=1),
+        (2, 3, 5, 5),
+    ),
+    "transposed_no_bias": (
+        lambda: nn.ConvTranspose2d(3, 4, 2, stride=2, bias=False),
+        (2, 3, 5, 5),
+    ),
     "transposed_1d": (lambda: nn.ConvTranspose1d(3, 4, 3), (2, 3, 5)),
+    "transposed_3d": (
+        lambda: nn.ConvTranspose3d(2, 3, 3, stride=2, padding=1),
+        (2, 2, 3, 4, 3),
+    ),
 }
 
 
@@ -71,11 +89,57 @@ def test_channels_last(native, device: str) -> None:
     assert y.is_contiguous(memory_format=torch.channels_last)
 
 
-@pytest.mark.parametrize("name", FALLBACK)
-def test_fallback(falls_back, device: str, name: str) -> None:
-    make, shape = FALLBACK[name]
-    with falls_back("convolution_overrideable", "convolution_backward_overrideable"):
-        check(make(), torch.randn(shape), device)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("name", ["three_dimensions", "transposed", "transposed_3d"])
+def test_types(native, device: str, name: str, dtype: torch.dtype) -> None:
+    make, shape = NATIVE[name]
+    module = make()
+    x = torch.randn(shape)
+    expected, expected_gradients = run(module.double(), x.double(), "cpu")
+    with native("convolution_overrideable", "convolution_backward_overrideable"):
+        got, gradients = run(module.to(dtype), x.to(dtype), device)
+    tolerance = {torch.float64: 1e-10, torch.float16: 2e-2, torch.bfloat16: 0.15}
+    pairs = zip((got, *gradients), (expected, *expected_gradients), strict=True)
+    for a, b in pairs:
+        bound = tolerance[dtype] * (1 + b.abs().max())
+        assert (a.double() - b).abs().max() < bound
+
+
+def test_channels_last_3d(native, device: str) -> None:
+    last = torch.channels_last_3d
+    module = nn.Conv3d(3, 4, 3, padding=1).to(memory_format=last)
+    x = torch.randn(2, 3, 4, 5, 6).contiguous(memory_format=last)
+    with native("convolution_overrideable", "convolution_backward_overrideable"):
+        check(module, x, device)
+        y = copy.deepcopy(module).to(device)(x.to(device))
+    assert y.is_contiguous(memory_format=last)
+
+
+SLOW = {
+    "slow_conv_transpose2d": ((2, 3, 5, 5), (3, 4, 2, 3), (2, 2), (1, 0)),
+    "slow_conv_transpose3d": ((2, 3, 4, 4, 4), (3, 4, 2, 2, 3), (2, 1, 1), (1, 0, 1)),
+    "slow_conv_dilated2d": ((2, 3, 5, 5), (4, 3, 2, 3), (2, 1), (1, 0)),
+    "slow_conv_dilated3d": ((2, 3, 4, 4, 4), (4, 3, 2, 2, 3), (2, 1, 1), (1, 0, 1)),
+    "_slow_conv2d_forward": ((2, 3, 5, 5), (4, 3, 2, 3), (2, 1), (1, 0)),
+    "slow_conv3d_forward": ((2, 3, 4, 4, 4), (4, 3, 2, 2, 3), (2, 1, 1), (1, 0, 1)),
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_by_the_name_of_an_algorithm(native, device: str, name: str) -> None:
+    shape, kernel, stride, padding = SLOW[name]
+    x, w = torch.randn(shape), torch.randn(kernel)
+    b = torch.randn(4)
+    function = getattr(torch.ops.aten, name)
+    for image in (x, x[0]):
+        if name.endswith("forward") and image.dim() < x.dim():
+            continue
+        expected = function(image, w, kernel[2:], b, stride, padding)
+        with native("convolution_overrideable"):
+            got = function(
+                image.to(device), w.to(device), kernel[2:], b.to(device), stride, padding
+            )
+        assert torch.allclose(got.cpu(), expected, atol=1e-4)
 
 
 def test_only_wanted_gradients(device: str) -> None:
