@@ -15,26 +15,16 @@
 #include "kernels/compute/compute_dispatch.h"
 #include "kernels/compute/operands.h"
 #include "kernels/compute/random/variates.h"
+#include "kernels/compute/special/gamma.h"
 
 namespace dipu::kernels {
 namespace {
 
+using special::digamma;
+
 constexpr int32_t kCost = 512;
 constexpr int64_t kMaxTerms = 1000000;
 constexpr double kPrecision = 1e-17;
-
-// The derivative of the logarithm of the gamma function, for x > 0.
-double digamma(double x) {
-  double result = 0;
-  for (; x < 10.0; x += 1.0) result -= 1.0 / x;
-  const double r = 1.0 / (x * x);
-  const double tail =
-      r * (1.0 / 12 -
-           r * (1.0 / 120 -
-                r * (1.0 / 252 -
-                     r * (1.0 / 240 - r * (1.0 / 132 - r * 691.0 / 32760)))));
-  return result + std::log(x) - 0.5 / x - tail;
-}
 
 // F = x^a e^-x sum x^n / G(a+1+n).
 double gammaSeries(double a, double x) {
