@@ -136,9 +136,8 @@ def test_by_the_name_of_an_algorithm(native, device: str, name: str) -> None:
             continue
         expected = function(image, w, kernel[2:], b, stride, padding)
         with native("convolution_overrideable"):
-            got = function(
-                image.to(device), w.to(device), kernel[2:], b.to(device), stride, padding
-            )
+            on_device, weight, bias = (t.to(device) for t in (image, w, b))
+            got = function(on_device, weight, kernel[2:], bias, stride, padding)
         assert torch.allclose(got.cpu(), expected, atol=1e-4)
 
 

@@ -325,7 +325,9 @@ class UNet(nn.Module):
         self.norm = nn.GroupNorm(4, width)
         self.qkv = nn.Conv2d(width, 3 * width, 1)
         self.attended = nn.Conv2d(width, width, 1)
-        self.grow = nn.Conv2d(width, width, 3, padding=1)
+        self.grow = nn.Sequential(
+            nn.Upsample(scale_factor=2), nn.Conv2d(width, width, 3, padding=1)
+        )
         self.up = UNetBlock(2 * width, width, width)
         self.leave = nn.Conv2d(width, 3, 3, padding=1)
 
@@ -344,8 +346,7 @@ class UNet(nn.Module):
         step = self._step_signal(steps, x.dtype)
         wide = self.down(self.enter(x), step)
         y = self._attend(self.middle(self.shrink(wide), step))
-        y = self.grow(F.interpolate(y, size=wide.shape[2:]))
-        y = self.up(torch.cat((y, wide), dim=1), step)
+        y = self.up(torch.cat((self.grow(y), wide), dim=1), step)
         return self.leave(y)
 
     def loss(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

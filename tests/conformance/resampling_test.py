@@ -182,9 +182,7 @@ SHAPES = {1: (2, 3, 5), 2: (2, 3, 4, 5), 3: (2, 2, 3, 4, 5)}
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("dims", PADS)
 @pytest.mark.parametrize("mode", ["reflect", "replicate"])
-def test_padding(
-    native, device: str, mode: str, dims: int, dtype: torch.dtype
-) -> None:
+def test_padding(native, device: str, mode: str, dims: int, dtype: torch.dtype) -> None:
     name = {"reflect": "reflection", "replicate": "replication"}[mode]
     x = torch.randn(SHAPES[dims]).to(dtype)
     with native(f"{name}_pad{dims}d", f"{name}_pad{dims}d_backward"):
@@ -222,5 +220,5 @@ def test_padding_into_a_given_tensor(native, device: str) -> None:
 
 def test_padding_wider_than_the_image_is_refused(device: str) -> None:
     x = torch.zeros(1, 2, 3, 3, device=device)
-    with pytest.raises(RuntimeError, match="[Pp]ad"):
+    with pytest.raises(RuntimeError, match=r"[Pp]ad"):
         functional.pad(x, (3, 0, 0, 0), mode="reflect")

@@ -94,9 +94,7 @@ POOLS = {
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", POOLS)
-def test_three_dimensions(
-    native, device: str, name: str, dtype: torch.dtype
-) -> None:
+def test_three_dimensions(native, device: str, name: str, dtype: torch.dtype) -> None:
     operators, functions = POOLS[name]
     x = distinct(2, 3, 5, 6, 7).to(dtype)
     with native(*operators):
@@ -128,7 +126,9 @@ def test_pooling_into_given_tensors(native, device: str) -> None:
     where = torch.empty(0, dtype=torch.int64, device=device)
     flat = torch.empty(0, device=device)
     with native(
-        "adaptive_avg_pool3d.out", "max_pool3d_with_indices.out", "adaptive_avg_pool2d.out"
+        "adaptive_avg_pool3d.out",
+        "max_pool3d_with_indices.out",
+        "adaptive_avg_pool2d.out",
     ):
         torch.ops.aten.adaptive_avg_pool3d.out(on_device, [2, 2, 2], out=out)
         expected = functional.adaptive_avg_pool3d(x, 2)
@@ -168,20 +168,17 @@ def test_unpooling_is_differentiable(native, device: str) -> None:
 def test_fractional(native, device: str, dims: int, dtype: torch.dtype) -> None:
     x = distinct(2, 3, *(7, 8, 9)[:dims]).to(dtype)
     samples = torch.rand(2, 3, dims, dtype=dtype)
-    pool = (functional.fractional_max_pool2d, functional.fractional_max_pool3d)[dims - 2]
+    pool = getattr(functional, f"fractional_max_pool{dims}d")
     size = (4, 3, 5)[:dims]
+
+    def draw(x: torch.Tensor) -> torch.Tensor:
+        batch = x.shape[0] if x.dim() == dims + 2 else 1
+        fractions = samples[:batch].to(x.device, x.dtype)
+        return pool(x, 2, size, _random_samples=fractions)
+
     with native(f"fractional_max_pool{dims}d", f"fractional_max_pool{dims}d_backward"):
-        for images in (x, x[0]):
-            check(
-                lambda x, n=len(images) if images.dim() > dims + 1 else 1: pool(
-                    x,
-                    2,
-                    size,
-                    _random_samples=samples[:n].to(x.device, x.dtype),
-                ),
-                images,
-                device,
-            )
+        check(draw, x, device)
+        check(draw, x[0], device)
 
 
 UNFOLDS = [
@@ -202,9 +199,9 @@ def test_columns(native, device: str, dtype: torch.dtype, arguments: dict) -> No
 
 
 def test_columns_that_do_not_fit_are_refused(device: str) -> None:
-    with pytest.raises(RuntimeError, match="kernel|block"):
+    with pytest.raises(RuntimeError, match=r"kernel|block"):
         functional.unfold(torch.zeros(1, 1, 2, 2, device=device), 5)
-    with pytest.raises(RuntimeError, match="divisible|block"):
+    with pytest.raises(RuntimeError, match=r"divisible|block"):
         functional.fold(torch.zeros(1, 5, 4, device=device), (3, 3), 2)
 
 
@@ -246,9 +243,7 @@ BATCH_NORMS = {
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("name", BATCH_NORMS)
-def test_batch_norm_forms(
-    native, device: str, name: str, dtype: torch.dtype
-) -> None:
+def test_batch_norm_forms(native, device: str, name: str, dtype: torch.dtype) -> None:
     expected = BATCH_NORMS[name](*batch_norm_arguments("cpu", dtype))
     with native(name):
         got = BATCH_NORMS[name](*batch_norm_arguments(device, dtype))
