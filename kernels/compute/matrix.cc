@@ -13,32 +13,10 @@
 #include "kernels/compute/parallel.h"
 #include "kernels/compute/pointwise.h"
 #include "kernels/compute/reduce.h"
+#include "kernels/compute/shaped_view.h"
 
 namespace dipu::kernels {
 namespace {
-
-// A view of other sizes and strides than the tensor has.
-struct ShapedView {
-  int64_t sizes[kMaxDims] = {};
-  int64_t strides[kMaxDims] = {};
-  TensorView view;
-
-  explicit ShapedView(const TensorView& tensor) : view(tensor) {
-    view.ndim = 0;
-    view.numel = 1;
-    view.sizes = sizes;
-    view.strides = strides;
-  }
-  ShapedView(const ShapedView&) = delete;
-  ShapedView& operator=(const ShapedView&) = delete;
-
-  ShapedView& append(int64_t size, int64_t stride) {
-    sizes[view.ndim] = size;
-    strides[view.ndim++] = stride;
-    view.numel *= size;
-    return *this;
-  }
-};
 
 int64_t diagonalSize(const TensorView& matrix) {
   return std::min(matrix.sizes[0], matrix.sizes[1]);
