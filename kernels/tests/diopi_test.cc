@@ -5,101 +5,19 @@
 #include <diopi/functions.h>
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "diopi_adapter/abi/diopi_host.h"
 #include "kernels/tests/device_tensor.h"
+#include "kernels/tests/diopi_fixture.h"
 
 namespace dipu::kernels {
 namespace {
 
-using testing::deviceMemory;
 using testing::DeviceTensor;
-
-// A handle that stands for a tensor; borrows its sizes and memory.
-diopiTensor handleOf(const TensorView& view) {
-  diopiTensor handle{};
-  handle.data = view.data;
-  handle.sizes = view.sizes;
-  handle.strides = view.strides;
-  handle.numel = view.numel;
-  handle.ndim = view.ndim;
-  handle.dtype = static_cast<int32_t>(view.dtype);
-  handle.item_size = static_cast<uint16_t>(itemSize(view.dtype));
-  return handle;
-}
-
-// A tensor that the library asked for.
-struct Required {
-  std::vector<int64_t> sizes;
-  std::vector<int64_t> strides;
-  std::shared_ptr<void> memory;
-  diopiTensor handle;
-};
-
-// Owns required tensors until the test ends.
-class Diopi : public ::testing::Test {
- protected:
-  Diopi() {
-    table_.struct_size = sizeof(table_);
-    table_.require_tensor = [](diopiContext* context, const diopiSize_t* sizes,
-                               const diopiSize_t*, diopiDtype_t dtype,
-                               diopiDevice_t, diopiTensorHandle_t* out) {
-      *out = require(context, {sizes->data, sizes->data + sizes->len}, dtype);
-      return diopiSuccess;
-    };
-    table_.require_buffer = [](diopiContext* context, int64_t bytes,
-                               diopiDevice_t, diopiTensorHandle_t* out) {
-      *out = require(context, {bytes}, diopi_dtype_uint8);
-      return diopiSuccess;
-    };
-    dipu_diopi_rt_install(&table_);
-    soft_stream_get_default(0, &stream_);
-    context_ = {stream_, 0, 0, this};
-  }
-  ~Diopi() override {
-    soft_stream_synchronize(stream_);
-    dipu_diopi_rt_install(nullptr);
-  }
-
-  static diopiTensorHandle_t require(diopiContext* context,
-                                     std::vector<int64_t> sizes,
-                                     diopiDtype_t dtype) {
-    auto required = std::make_unique<Required>();
-    required->sizes = std::move(sizes);
-    required->strides.assign(required->sizes.size(), 1);
-    for (std::size_t i = required->sizes.size(); i-- > 1;) {
-      required->strides[i - 1] = required->strides[i] * required->sizes[i];
-    }
-    TensorView view;
-    view.numel = testing::product(required->sizes);
-    view.dtype = static_cast<DType>(dtype);
-    required->memory = deviceMemory(static_cast<std::size_t>(view.numel) * 8);
-    view.data = required->memory.get();
-    view.sizes = required->sizes.data();
-    view.strides = required->strides.data();
-    view.ndim = static_cast<int32_t>(required->sizes.size());
-    required->handle = handleOf(view);
-    auto* self = static_cast<Diopi*>(context->owner);
-    self->required_.push_back(std::move(required));
-    return &self->required_.back()->handle;
-  }
-
-  dipu_diopi_rt_host table_{};
-  soft_stream* stream_ = nullptr;
-  diopiContext context_{};
-  std::vector<std::unique_ptr<Required>> required_;
-};
-
-diopiScalar_t integer(int64_t value) {
-  diopiScalar_t scalar;
-  scalar.stype = diopi_dtype_int64;
-  scalar.ival = value;
-  return scalar;
-}
+using testing::Diopi;
+using testing::handleOf;
+using testing::integer;
 
 TEST_F(Diopi, NamesItself) {
   EXPECT_STREQ(diopiGetVendorName(), "dipu_kernels");
