@@ -61,6 +61,7 @@ enum BufferSlot : int {
   kLossSlot = 5,           // partial sums of a loss
   kResampleSlot = 6,       // volume between two passes of a resampling
   kOtherResampleSlot = 7,  // the next one
+  kAttentionSlot = 8,      // blocks of queries, keys and scores
 };
 
 }  // namespace dipu::kernels
