@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Embedding bags, which DIOPI lacks.
+// Embedding bags, which DIOPI lacks, and limits of the norms of embeddings.
 #include "kernels/compute/embedding_bag.h"
 
+#include <diopi/functions.h>
 #include <diopi/functions_dipu.h>
 
 #include "kernels/diopi/tensor_args.h"
@@ -65,6 +66,13 @@ diopiError_t diopiExtEmbeddingRenorm(diopiContextHandle_t ctx,
                                      double max_norm, double norm_type) {
   return done(embeddingRenorm(queueOf(ctx), view(weight), view(indices),
                               max_norm, norm_type));
+}
+
+diopiError_t diopiEmbeddingRenorm_(diopiContextHandle_t ctx,
+                                   diopiTensorHandle_t inout,
+                                   diopiConstTensorHandle_t indices,
+                                   double max_norm, double norm_type) {
+  return diopiExtEmbeddingRenorm(ctx, inout, indices, max_norm, norm_type);
 }
 
 }  // extern "C"
