@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DIOPI's linear algebra: factors are multiplied again, gradients compared
+// with differences.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/tests/derivative.h"
+#include "kernels/tests/device_tensor.h"
+#include "kernels/tests/diopi_fixture.h"
+
+namespace dipu::kernels {
+namespace {
+
+using testing::derivative;
+using testing::DeviceTensor;
+using testing::doubles;
+using testing::expectNear;
+using testing::expectSlopes;
+using testing::handleOf;
+using testing::randomTensor;
+using testing::randomValues;
+using testing::Values;
+
+// a @ b for matrices of rows.
+Values multiply(const Values& a, const Values& b, int64_t m, int64_t k,
+                int64_t n) {
+  Values c(m * n);
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      for (int64_t p = 0; p < k; ++p)
+        c[i * n + j] += a[i * k + p] * b[p * n + j];
+    }
+  }
+  return c;
+}
+
+Values transpose(const Values& a, int64_t m, int64_t n) {
+  Values t(a.size());
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) t[j * m + i] = a[i * n + j];
+  }
+  return t;
+}
+
+Values part(const Values& all, int64_t index, int64_t size) {
+  return {all.begin() + index * size, all.begin() + (index + 1) * size};
+}
+
+// A symmetric positive-definite matrix.
+template <typename T>
+std::vector<T> definite(int64_t n, uint32_t seed) {
+  const Values a = randomValues<double>(n * n, seed);
+  const Values square = multiply(a, transpose(a, n, n), n, n, n);
+  std::vector<T> result;
+  for (int64_t i = 0; i < n * n; ++i) {
+    result.push_back(static_cast<T>(square[i] + (i % (n + 1) == 0 ? 1 : 0)));
+  }
+  return result;
+}
+
+class Linalg : public testing::Diopi {
+ protected:
+  static std::string text() { return diopiGetLastErrorString(); }
+
+  Values factor(const Values& at, int64_t n, bool upper) {
+    const DeviceTensor<double> input({n, n}, at);
+    const DeviceTensor<double> out({n, n}, 9.0);
+    diopiTensor x = handleOf(input.view());
+    diopiTensor y = handleOf(out.view());
+    EXPECT_EQ(diopiCholesky(&context_, &y, nullptr, &x, upper, true),
+              diopiSuccess);
+    return out.read();
+  }
+};
+
+template <typename T>
+class LinalgOf : public testing::Diopi {};
+using RealTypes = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(LinalgOf, RealTypes);
+
+TYPED_TEST(LinalgOf, CholeskyFactorsMultiplyToTheMatrix) {
+  using T = TypeParam;
+  constexpr int64_t n = 5;
+  std::vector<T> matrices = definite<T>(n, 1);
+  const std::vector<T> second = definite<T>(n, 2);
+  matrices.insert(matrices.end(), second.begin(), second.end());
+  const DeviceTensor<T> input({2, n, n}, matrices);
+  const DeviceTensor<T> out({2, n, n}, T(9));
+  const DeviceTensor<int32_t> info({2}, 7);
+  diopiTensor x = handleOf(input.view());
+  diopiTensor y = handleOf(out.view());
+  diopiTensor codes = handleOf(info.view());
+  for (const bool upper : {false, true}) {
+    ASSERT_EQ(diopiCholesky(&this->context_, &y, &codes, &x, upper, true),
+              diopiSuccess);
+    const Values all = doubles(out.read());
+    Values product;
+    for (int64_t i = 0; i < 2; ++i) {
+      const Values f = part(all, i, n * n);
+      EXPECT_EQ(f[upper ? n : 1], 0.0);
+      const Values t = transpose(f, n, n);
+      const Values p = multiply(upper ? t : f, upper ? f : t, n, n, n);
+      product.insert(product.end(), p.begin(), p.end());
+    }
+    expectNear(input, product);
+    EXPECT_EQ(info.read(), (std::vector<int32_t>{0, 0}));
+  }
+}
+
+TEST_F(Linalg, CholeskyReportsAMatrixThatIsNotPositive) {
+  const DeviceTensor<double> input({2, 2}, {1, 0, 0, -1});
+  const DeviceTensor<double> out({2, 2}, 9.0);
+  const DeviceTensor<int32_t> info({}, 7);
+  diopiTensor x = handleOf(input.view());
+  diopiTensor y = handleOf(out.view());
+  diopiTensor codes = handleOf(info.view());
+  ASSERT_EQ(diopiCholesky(&context_, &y, &codes, &x, false, false),
+            diopiSuccess);
+  EXPECT_EQ(info.read()[0], 2);
+  ASSERT_EQ(diopiCholesky(&context_, &y, &codes, &x, false, true),
+            diopiSuccess);
+  EXPECT_NE(soft_stream_synchronize(stream_), SOFT_OK);
+  EXPECT_NE(std::string(soft_last_message()).find("minor of order 2"),
+            std::string::npos);
+  soft_device_reset(0);
+  const DeviceTensor<float> half({2, 3}, 1.0F);
+  diopiTensor h = handleOf(half.view());
+  EXPECT_EQ(diopiCholesky(&context_, &h, nullptr, &h, false, true),
+            diopiErrorOccurred);
+  EXPECT_EQ(diopiCholesky(&context_, &codes, nullptr, &codes, false, true),
+            diopiDtypeNotSupported);
+}
+
+TEST_F(Linalg, CholeskyBackward) {
+  constexpr int64_t n = 4;
+  const Values matrix = definite<double>(n, 1);
+  const Values slopes = randomValues<double>(n * n, 2);
+  for (const bool upper : {false, true}) {
+    // A triangle has gradients in its own half only.
+    Values g = slopes;
+    for (int64_t i = 0; i < n * n; ++i) {
+      if (upper ? i % n < i / n : i % n > i / n) g[i] = 0;
+    }
+    const DeviceTensor<double> l({n, n}, factor(matrix, n, upper));
+    const DeviceTensor<double> grad({n, n}, g);
+    const DeviceTensor<double> dx({n, n}, 9.0);
+    diopiTensor lh = handleOf(l.view());
+    diopiTensor gh = handleOf(grad.view());
+    diopiTensor dh = handleOf(dx.view());
+    ASSERT_EQ(diopiCholeskyBackward(&context_, &dh, &gh, &lh, upper),
+              diopiSuccess)
+        << text();
+    // Both halves of the matrix move together.
+    const auto symmetric = [&](const Values& at) {
+      Values mean(n * n);
+      const Values t = transpose(at, n, n);
+      for (int64_t i = 0; i < n * n; ++i) mean[i] = (at[i] + t[i]) / 2;
+      return factor(mean, n, upper);
+    };
+    expectSlopes(dx, derivative(matrix, g, symmetric));
+  }
+}
+
+TEST_F(Linalg, TriangularSolve) {
+  constexpr int64_t n = 4;
+  constexpr int64_t k = 3;
+  Values values = randomValues<double>(2 * n * n, 1);
+  for (int64_t i = 0; i < 2 * n; ++i) values[i * n + i % n] += 3;
+  const DeviceTensor<double> a({2, n, n}, values);
+  const auto b = randomTensor<double>({2, n, k}, 2);
+  const auto g = randomTensor<double>({2, n, k}, 3);
+  const DeviceTensor<double> x({2, n, k}, 9.0);
+  const DeviceTensor<double> copy({2, n, n}, 9.0);
+  const DeviceTensor<double> da({2, n, n}, 9.0);
+  const DeviceTensor<double> db({2, n, k}, 9.0);
+  diopiTensor h[] = {handleOf(a.view()),    handleOf(b.view()),
+                     handleOf(g.view()),    handleOf(x.view()),
+                     handleOf(copy.view()), handleOf(da.view()),
+                     handleOf(db.view())};
+  for (int bits = 0; bits < 8; ++bits) {
+    const bool upper = (bits & 1) != 0;
+    const bool turned = (bits & 2) != 0;
+    const bool unit = (bits & 4) != 0;
+    ASSERT_EQ(diopiTriangularSolve(&context_, &h[3], &h[4], &h[1], &h[0], upper,
+                                   turned, unit),
+              diopiSuccess)
+        << text();
+    EXPECT_EQ(copy.read(), values);
+    Values product;
+    for (int64_t i = 0; i < 2; ++i) {
+      Values t = part(values, i, n * n);
+      for (int64_t j = 0; j < n * n; ++j) {
+        if (upper ? j % n < j / n : j % n > j / n) t[j] = 0;
+        if (unit && j % n == j / n) t[j] = 1;
+      }
+      if (turned) t = transpose(t, n, n);
+      const Values p = multiply(t, part(x.read(), i, n * k), n, n, k);
+      product.insert(product.end(), p.begin(), p.end());
+    }
+    expectNear(b, product);
+    ASSERT_EQ(
+        diopiTriangularSolveBackward(&context_, &h[6], &h[5], &h[2], nullptr,
+                                     &h[3], &h[1], &h[0], upper, turned, unit),
+        diopiSuccess)
+        << text();
+    const auto solve = [&](bool moves_b) {
+      return [&, moves_b, upper, turned, unit](const Values& at) {
+        const DeviceTensor<double> moved({2, n, moves_b ? k : n}, at);
+        const DeviceTensor<double> out({2, n, k}, 9.0);
+        diopiTensor m = handleOf(moved.view());
+        diopiTensor o = handleOf(out.view());
+        EXPECT_EQ(
+            diopiTriangularSolve(&context_, &o, nullptr, moves_b ? &m : &h[1],
+                                 moves_b ? &h[0] : &m, upper, turned, unit),
+            diopiSuccess);
+        return out.read();
+      };
+    };
+    expectSlopes(db, derivative(b.read(), g.read(), solve(true)));
+    expectSlopes(da, derivative(values, g.read(), solve(false)));
+  }
+  EXPECT_EQ(diopiTriangularSolve(&context_, &h[0], nullptr, &h[1], &h[0], true,
+                                 false, false),
+            diopiErrorOccurred);
+  const auto one = randomTensor<double>({1, n, n}, 1);
+  diopiTensor single = handleOf(one.view());
+  EXPECT_EQ(diopiTriangularSolve(&context_, &h[3], nullptr, &h[1], &single,
+                                 true, false, false),
+            diopiDtypeNotSupported);
+}
+
+TYPED_TEST(LinalgOf, QrFactorsMultiplyToTheMatrix) {
+  using T = TypeParam;
+  for (const int64_t n : {3, 5, 7}) {
+    constexpr int64_t m = 5;
+    const int64_t k = std::min(m, n);
+    const auto a = randomTensor<T>({2, m, n}, 1);
+    diopiTensor x = handleOf(a.view());
+    for (const int64_t columns : {k, m}) {
+      const DeviceTensor<T> q({2, m, columns}, T(9));
+      const DeviceTensor<T> r({2, columns, n}, T(9));
+      diopiTensor qh = handleOf(q.view());
+      diopiTensor rh = handleOf(r.view());
+      ASSERT_EQ(diopiLinalgQR(&this->context_, &x,
+                              columns == k ? "reduced" : "complete", &qh, &rh),
+                diopiSuccess)
+          << diopiGetLastErrorString();
+      const Values qs = doubles(q.read());
+      const Values rs = doubles(r.read());
+      Values product;
+      for (int64_t i = 0; i < 2; ++i) {
+        const Values one = part(qs, i, m * columns);
+        const Values p = multiply(one, part(rs, i, columns * n), m, columns, n);
+        product.insert(product.end(), p.begin(), p.end());
+        const Values unit =
+            multiply(transpose(one, m, columns), one, columns, m, columns);
+        for (int64_t j = 0; j < columns * columns; ++j) {
+          EXPECT_NEAR(unit[j], j % (columns + 1) == 0 ? 1 : 0, 1e-5);
+        }
+        EXPECT_EQ(rs[i * columns * n + n], 0.0);
+      }
+      expectNear(a, product);
+      const DeviceTensor<T> alone({2, columns, n}, T(9));
+      diopiTensor ah = handleOf(alone.view());
+      ASSERT_EQ(diopiLinalgQR(&this->context_, &x, "r", nullptr, &ah),
+                diopiSuccess);
+      EXPECT_EQ(alone.read(), r.read());
+    }
+    EXPECT_EQ(diopiLinalgQR(&this->context_, &x, "thin", &x, &x),
+              diopiErrorOccurred);
+    EXPECT_EQ(diopiLinalgQR(&this->context_, &x, "reduced", &x, &x),
+              n == m ? diopiSuccess : diopiErrorOccurred);
+  }
+}
+
+}  // namespace
+}  // namespace dipu::kernels
