@@ -142,12 +142,12 @@ def test_pooling_into_given_tensors(native, device: str) -> None:
 
 
 @pytest.mark.parametrize("dims", [2, 3])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64])
+@pytest.mark.parametrize("dtype", FLOATS[:2])
 def test_unpooling(native, device: str, dims: int, dtype: torch.dtype) -> None:
     pool = (functional.max_pool2d, functional.max_pool3d)[dims - 2]
     unpool = (functional.max_unpool2d, functional.max_unpool3d)[dims - 2]
     pooled, where = pool(distinct(2, 3, *[4] * dims), 2, return_indices=True)
-    pooled = (pooled * 8).to(dtype)
+    pooled = pooled.to(dtype)
     with native(f"max_unpool{dims}d"):
         for cut in (slice(None), 0):
             got = unpool(pooled[cut].to(device), where[cut].to(device), 2)
