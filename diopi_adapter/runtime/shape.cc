@@ -204,6 +204,12 @@ OutputSpec pooled(const at::Tensor& input, at::IntArrayRef output_size) {
   for (int64_t i = 0; i < spatial; ++i) {
     spec.sizes[input.dim() - spatial + i] = output_size[i];
   }
+  // PyTorch keeps the layout of images here, not that of volumes.
+  if (spatial == 2 && input.dim() == 4 &&
+      input.suggest_memory_format() == c10::MemoryFormat::ChannelsLast) {
+    const auto strides = c10::get_channels_last_strides_2d(spec.sizes);
+    spec.strides.assign(strides.begin(), strides.end());
+  }
   return spec;
 }
 

@@ -113,6 +113,20 @@ def test_indices_and_layout(native, device: str) -> None:
     assert got.stride() == expected.stride()
 
 
+def test_layout_of_images(native, device: str) -> None:
+    x = distinct(2, 3, 4, 6).contiguous(memory_format=torch.channels_last)
+    y, where = functional.max_pool2d(x, 2, return_indices=True)
+    with native("_adaptive_avg_pool2d", "max_unpool2d"):
+        small = functional.adaptive_avg_pool2d(x.to(device), (2, 3))
+        large = functional.max_unpool2d(y.to(device), where.to(device), 2)
+    for got, expected in (
+        (small, functional.adaptive_avg_pool2d(x, (2, 3))),
+        (large, functional.max_unpool2d(y, where, 2)),
+    ):
+        assert got.stride() == expected.stride()
+        torch.testing.assert_close(got.cpu(), expected)
+
+
 def test_nan_wins(device: str) -> None:
     x = torch.zeros(1, 1, 2, 2, 2)
     x[0, 0, 1, 0, 1] = float("nan")
