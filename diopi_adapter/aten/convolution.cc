@@ -84,7 +84,7 @@ template <typename Function>
 Function* choose(const at::Tensor& input, Function* two, Function* three) {
   Function* function = input.dim() == 4 ? two : three;
   if (function == nullptr) {
-    noteRefusal("the vendor's operator library lacks the function");
+    noteRefusal(kLacksFunction);
   }
   return function;
 }

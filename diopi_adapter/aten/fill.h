@@ -20,8 +20,7 @@ template <typename Function, typename Call>
 bool fill(const char* label, Function* function, const at::Tensor& self,
           const std::optional<at::Generator>& generator, const Call& call) {
   if (function == nullptr) {
-    return adapter::noteRefusal(
-        "the vendor's operator library lacks the function");
+    return adapter::noteRefusal(kLacksFunction);
   }
   if (self.numel() == 0) return true;
   const c10::DeviceIndex device = self.device().index();

@@ -13,6 +13,10 @@
 
 namespace dipu::aten {
 
+// The reason to note where a function of the symbol table is null.
+inline constexpr char kLacksFunction[] =
+    "the vendor's operator library lacks the function";
+
 // The fallback of generated code, with the reason that CallContext noted.
 void fallBackWithReason(const c10::OperatorHandle& op,
                         torch::jit::Stack* stack);

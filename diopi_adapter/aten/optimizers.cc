@@ -225,7 +225,7 @@ void ampUnscale(at::TensorList self, at::Tensor& found_inf,
   constexpr char kLabel[] = "_amp_foreach_non_finite_check_and_unscale_";
   if (self.empty()) return;
   if (function == nullptr) {
-    noteRefusal("the vendor's operator library lacks the function");
+    noteRefusal(kLacksFunction);
   } else {
     CallContext context(found_inf.device().index());
     if (context.accept(function(context, TensorArray(self, true),
@@ -246,7 +246,7 @@ at::Tensor& ampUpdateScale(at::Tensor& self, at::Tensor& growth_tracker,
   const auto function = symbols().diopiAmpUpdateScaleInp;
   constexpr char kLabel[] = "_amp_update_scale_";
   if (function == nullptr) {
-    noteRefusal("the vendor's operator library lacks the function");
+    noteRefusal(kLacksFunction);
   } else {
     CallContext context(self.device().index());
     if (context.accept(function(context, Out(self), Out(growth_tracker),

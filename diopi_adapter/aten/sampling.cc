@@ -25,9 +25,6 @@ using adapter::Out;
 using adapter::symbols;
 using OptionalGenerator = std::optional<at::Generator>;
 
-constexpr char kLacksFunction[] =
-    "the vendor's operator library lacks the function";
-
 bool dropNatively(const at::Tensor& out, const at::Tensor& mask,
                   const at::Tensor& input, double p) {
   const auto function = symbols().diopiDropout;

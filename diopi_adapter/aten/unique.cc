@@ -55,7 +55,7 @@ bool callUnique(const at::Tensor& self, const Request& request,
   const auto sorted = symbols().diopiUnique;
   const auto consecutive = symbols().diopiExtUniqueConsecutive;
   if (request.consecutive ? consecutive == nullptr : sorted == nullptr) {
-    return noteRefusal("the vendor's operator library lacks the function");
+    return noteRefusal(kLacksFunction);
   }
   auto& [values, inverse, counts] = result;
   inverse = makeInverse(self, request);
