@@ -96,11 +96,12 @@ void checkDeviation(double std) {
 
 // Whether the library could draw for all of these, whose types must be that of
 // the result.
-bool areReal(const at::Tensor& out, std::initializer_list<at::Tensor> all) {
+bool haveTypeOf(const at::Tensor& out, std::initializer_list<at::Tensor> all) {
   for (const at::Tensor& tensor : all) {
     if (tensor.scalar_type() != out.scalar_type() ||
         tensor.device() != out.device()) {
-      return adapter::noteRefusal("DIOPI has no such mixture of types");
+      return adapter::noteRefusal(
+          "DIOPI has no such mixture of types or devices");
     }
   }
   return true;
@@ -112,7 +113,7 @@ at::Tensor& normalTensorsOut(const at::Tensor& mean, const at::Tensor& std,
   at::native::resize_output(out, at::infer_size(mean.sizes(), std.sizes()));
   const auto function = symbols().diopiNormalTensor;
   const bool done =
-      areReal(out, {mean, std}) &&
+      haveTypeOf(out, {mean, std}) &&
       fill("normal.Tensor_Tensor", function, out, generator,
            [&](CallContext& context, const at::Tensor& target, Draw& draw) {
              return function(context, Out(target),
@@ -131,7 +132,7 @@ at::Tensor& normalAroundOut(const at::Tensor& mean, double std,
   at::native::resize_output(out, mean.sizes());
   const auto function = symbols().diopiNormalTensorScalar;
   const bool done =
-      areReal(out, {mean}) &&
+      haveTypeOf(out, {mean}) &&
       fill("normal.Tensor_float", function, out, generator,
            [&](CallContext& context, const at::Tensor& target, Draw& draw) {
              return function(context, Out(target), In(mean.contiguous()), std,
@@ -149,7 +150,7 @@ at::Tensor& normalSpreadOut(double mean, const at::Tensor& std,
   at::native::resize_output(out, std.sizes());
   const auto function = symbols().diopiNormalScalarTensor;
   const bool done =
-      areReal(out, {std}) &&
+      haveTypeOf(out, {std}) &&
       fill("normal.float_Tensor", function, out, generator,
            [&](CallContext& context, const at::Tensor& target, Draw& draw) {
              return function(context, Out(target), mean, In(std.contiguous()),
@@ -161,7 +162,11 @@ at::Tensor& normalSpreadOut(double mean, const at::Tensor& std,
   return out;
 }
 
+// Throws unless `tensor` is on the device: the other argument may be.
 at::Tensor newLike(const at::Tensor& tensor, at::IntArrayRef sizes) {
+  if (tensor.device().type() != runtime::kDeviceType) {
+    adapter::throwNotOnDevice(tensor);
+  }
   return emptyContiguous(sizes, tensor.scalar_type(), tensor.get_device());
 }
 
@@ -224,7 +229,7 @@ at::Tensor binomial(const at::Tensor& count, const at::Tensor& prob,
   const auto function = symbols().diopiExtBinomial;
   at::Tensor out = newLike(count, count.sizes());
   const bool done =
-      areReal(out, {prob}) &&
+      haveTypeOf(out, {prob}) &&
       fill("binomial", function, out, generator,
            [&](CallContext& context, const at::Tensor& target, Draw& draw) {
              return function(context, Out(target), In(count.contiguous()),

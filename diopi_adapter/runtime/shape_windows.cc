@@ -132,7 +132,9 @@ OutputSpec fromColumns(const at::Tensor& input, at::IntArrayRef output_size,
 }
 
 OutputSpec padded(const at::Tensor& input, at::IntArrayRef padding) {
-  const auto spatial = static_cast<int64_t>(padding.size() / 2);
+  constexpr int64_t spatial = 2;
+  TORCH_CHECK(padding.size() == 2 * spatial, "padding: expected ", 2 * spatial,
+              " numbers for images, but got ", padding);
   TORCH_CHECK(input.dim() == spatial + 1 || input.dim() == spatial + 2,
               "padding: expected an input of ", spatial + 1, " or ",
               spatial + 2, " dimensions, but got ", input.sizes());

@@ -247,3 +247,11 @@ def test_gamma_is_differentiable(native, device: str) -> None:
     with native("_standard_gamma", "_standard_gamma_grad"):
         torch.distributions.Gamma(concentration, 1.0).rsample().sum().backward()
     assert (concentration.grad > 0).all()
+
+
+def test_arguments_on_two_devices_are_refused(device: str) -> None:
+    one = torch.ones(3)
+    with pytest.raises(RuntimeError, match="same device"):
+        torch.normal(one, one.to(device))
+    with pytest.raises(RuntimeError, match="same device"):
+        torch.binomial(one, (one / 2).to(device))

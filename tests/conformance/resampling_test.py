@@ -218,6 +218,12 @@ def test_padding_into_a_given_tensor(native, device: str) -> None:
     assert torch.equal(out.cpu(), functional.pad(x, (1, 1, 2, 1), mode="reflect"))
 
 
+def test_padding_of_too_few_sides_is_refused(device: str) -> None:
+    x = torch.zeros(2, 3, 3, device=device)
+    with pytest.raises(RuntimeError, match="expected 4 numbers"):
+        torch.ops.aten.reflection_pad2d(x, [1, 1])
+
+
 def test_padding_wider_than_the_image_is_refused(device: str) -> None:
     x = torch.zeros(1, 2, 3, 3, device=device)
     with pytest.raises(RuntimeError, match=r"[Pp]ad"):
