@@ -51,6 +51,21 @@ TEST(UnfoldTest, OneDimension) {
   EXPECT_EQ(dx.read(), (std::vector<float>{1, 2, 7, 5, 6, 0}));
 }
 
+TEST(UnfoldTest, NoDimension) {
+  TestQueue queue;
+  const DeviceTensor<float> number({}, {-1.0F});
+  const DeviceTensor<float> g({1}, {3});
+  ASSERT_EQ(unfoldDimensionBackward(queue, number.view(), g.view(), 0, 1, 1),
+            Status::kOk);
+  EXPECT_EQ(number.read(), (std::vector<float>{3}));
+  const DeviceTensor<float> none({0}, 0.0F);
+  ASSERT_EQ(unfoldDimensionBackward(queue, number.view(), none.view(), 0, 0, 1),
+            Status::kOk);
+  EXPECT_EQ(number.read(), (std::vector<float>{0}));
+  EXPECT_EQ(unfoldDimensionBackward(queue, number.view(), g.view(), 0, 2, 1),
+            Status::kInvalid);
+}
+
 TEST(UnpoolTest, PutsElementsBack) {
   TestQueue queue;
   const DeviceTensor<int16_t> x({2, 1, 2}, {5, 6, 7, 8});

@@ -226,6 +226,12 @@ def test_unfolding_a_dimension(native, device: str, dtype: torch.dtype) -> None:
         check(lambda x: x.unfold(1, 3, 1), x, device)
         check(lambda x: x.unfold(1, 2, 3), x, device)
         check(lambda x: x.unfold(-1, 4, 2), x, device)
+    number = torch.tensor(2.0, device=device, dtype=dtype, requires_grad=True)
+    with native("unfold_backward"):
+        number.unfold(0, 1, 1).sum().backward()
+        assert number.grad.item() == 1
+        number.unfold(0, 0, 1).sum().backward()
+    assert number.grad.item() == 1
 
 
 def batch_norm_arguments(device: str, dtype: torch.dtype) -> tuple[torch.Tensor, ...]:

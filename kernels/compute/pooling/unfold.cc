@@ -170,6 +170,17 @@ Status checkWindows(const TensorView& whole, const TensorView& windows,
                      long(size), long(step), whole.ndim, windows.ndim);
 }
 
+// The windows along dimension `dim` of `view`.
+Line lineAlong(const TensorView& view, int64_t dim, int64_t windows,
+               int64_t size, int64_t step) {
+  Line line{1, view.sizes[dim], 1, windows, size, step};
+  for (int64_t i = 0; i < view.ndim; ++i) {
+    if (i < dim) line.outer *= view.sizes[i];
+    if (i > dim) line.inner *= view.sizes[i];
+  }
+  return line;
+}
+
 }  // namespace
 
 Status imageToColumns(const Queue& queue, const TensorView& columns,
@@ -234,15 +245,19 @@ Status unfoldDimensionBackward(const Queue& queue, const TensorView& grad_input,
   if (!isFloating(grad_input.dtype)) {
     return unsupportedDType("unfold_backward", grad_input.dtype);
   }
-  if (grad_input.ndim < 1) {
-    return fail(Status::kUnsupported, "unfold_backward: no dimensions");
-  }
-  const Status status = checkWindows(grad_input, grad_output, &dim, size, step);
-  if (status != Status::kOk || grad_input.numel == 0) return status;
-  Line line{1, grad_input.sizes[dim], 1, grad_output.sizes[dim], size, step};
-  for (int64_t i = 0; i < grad_input.ndim; ++i) {
-    if (i < dim) line.outer *= grad_input.sizes[i];
-    if (i > dim) line.inner *= grad_input.sizes[i];
+  Line line{1, 1, 1, 1, size, step};
+  if (grad_input.ndim == 0) {  // one window, of the number or of nothing
+    if (size < 0 || size > 1 || grad_output.ndim != 1 ||
+        grad_output.numel != size) {
+      return fail(Status::kInvalid,
+                  "unfold_backward: a number has no windows of %lld elements",
+                  static_cast<long long>(size));
+    }
+  } else {
+    const Status status =
+        checkWindows(grad_input, grad_output, &dim, size, step);
+    if (status != Status::kOk || grad_input.numel == 0) return status;
+    line = lineAlong(grad_input, dim, grad_output.sizes[dim], size, step);
   }
   DenseTensor g(queue, grad_output, Order::kRowMajor);
   DenseTensor dx(queue, grad_input, Order::kRowMajor);
