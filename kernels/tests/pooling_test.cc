@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "kernels/compute/pooling/pool.h"
@@ -188,6 +189,44 @@ TYPED_TEST(PoolingTest, MaximumGradientAddsUp) {
       ASSERT_EQ(testing::asDouble(actual[i]), expected);
     }
   }
+}
+
+TYPED_TEST(PoolingTest, MaximumGradientReportsAnIndexOutside) {
+  using T = TypeParam;
+  for (bool last : {false, true}) {
+    for (int64_t outside : {-1, 12}) {
+      TestQueue queue;
+      const auto dx = image<T>(3, 4, last, 1);
+      const DeviceTensor<T> g({kN, kC, 1, 1}, T(2.0F));
+      const DeviceTensor<int64_t> where({kN, kC, 1, 1}, outside);
+      ASSERT_EQ(maxPoolBackward(queue, dx.view(), g.view(), where.view(), 2),
+                Status::kOk);
+      EXPECT_NE(queue.wait(), SOFT_OK);
+      EXPECT_NE(std::string(soft_last_message()).find("index is outside"),
+                std::string::npos);
+      soft_device_reset(0);
+    }
+  }
+}
+
+TEST(PoolingEdgeTest, RefusesGradientsOfOtherImages) {
+  TestQueue queue;
+  const DeviceTensor<float> dx({2, 3, 2, 2}, 0.0F);
+  const DeviceTensor<float> fits({2, 3, 1, 1}, 0.0F);
+  const DeviceTensor<float> fewer({1, 3, 1, 1}, 0.0F);
+  const DeviceTensor<int64_t> where({2, 3, 1, 1}, int64_t{0});
+  const DeviceTensor<int64_t> few({1, 3, 1, 1}, int64_t{0});
+  const DeviceTensor<int64_t> turned({3, 2, 1, 1}, int64_t{0});
+  EXPECT_EQ(maxPoolBackward(queue, dx.view(), fewer.view(), few.view(), 2),
+            Status::kInvalid);
+  EXPECT_EQ(maxPoolBackward(queue, dx.view(), fits.view(), turned.view(), 2),
+            Status::kInvalid);
+  PoolArguments a;
+  a.height.kernel = a.width.kernel = 2;
+  EXPECT_EQ(maxPool(queue, fits.view(), few.view(), dx.view(), a),
+            Status::kInvalid);
+  EXPECT_EQ(maxPool(queue, fits.view(), where.view(), dx.view(), a),
+            Status::kOk);
 }
 
 TEST(PoolingEdgeTest, NanWins) {

@@ -120,6 +120,20 @@ TEST(ResampleEdgeTest, WeightsAddUpToOne) {
   }
 }
 
+// A step past all numbers leads to the last element, and none to the first.
+TEST(ResampleEdgeTest, StaysInsideForAnyScale) {
+  TestQueue queue;
+  const DeviceTensor<float> x({1, 1, 3}, {1, 2, 3});
+  const DeviceTensor<float> y({1, 1, 4}, 0.0F);
+  ResampleArguments a;
+  a.scales = {0, 0, 1e-300};
+  ASSERT_EQ(resample(queue, y.view(), x.view(), a), Status::kOk);
+  EXPECT_EQ(y.read(), (std::vector<float>{1, 3, 3, 3}));
+  a.mode = Interpolation::kLinear;
+  ASSERT_EQ(resample(queue, y.view(), x.view(), a), Status::kOk);
+  EXPECT_EQ(y.read(), (std::vector<float>{3, 3, 3, 3}));
+}
+
 TEST(ResampleEdgeTest, RefusesWhatItCannotDo) {
   TestQueue queue;
   const DeviceTensor<float> x({1, 2, 3}, 0.0F);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <utility>
 #include <vector>
 
 #include "kernels/compute/pooling/unpool.h"
@@ -66,6 +68,18 @@ TEST(UnfoldTest, NoDimension) {
             Status::kInvalid);
 }
 
+TEST(UnfoldTest, RefusesWindowsOfAnotherTensor) {
+  TestQueue queue;
+  const DeviceTensor<float> x({2, 5}, 1.0F);
+  const DeviceTensor<float> dx({3, 5}, 1.0F);
+  const DeviceTensor<float> more({3, 2, 3}, 0.0F);
+  const DeviceTensor<float> fewer({2, 2, 3}, 0.0F);
+  EXPECT_EQ(unfoldDimension(queue, more.view(), x.view(), 1, 3, 2),
+            Status::kInvalid);
+  EXPECT_EQ(unfoldDimensionBackward(queue, dx.view(), fewer.view(), 1, 3, 2),
+            Status::kInvalid);
+}
+
 TEST(UnpoolTest, PutsElementsBack) {
   TestQueue queue;
   const DeviceTensor<int16_t> x({2, 1, 2}, {5, 6, 7, 8});
@@ -90,6 +104,33 @@ TEST(UnpoolTest, WindowsAtRandomPlaces) {
             Status::kOk);
   EXPECT_EQ(out.read(), (std::vector<float>{5, 4, 3}));
   EXPECT_EQ(where.read(), (std::vector<int64_t>{1, 3, 4}));
+}
+
+// Positions are what they would be with the nearest number of [0, 1).
+TEST(UnpoolTest, KeepsWindowsInsideForAnySample) {
+  TestQueue queue;
+  const DeviceTensor<float> x({4, 1, 6}, 1.0F);
+  const float samples[] = {-1e30F, 1e30F, std::nanf(""), 3.0F};
+  const DeviceTensor<float> s(
+      {1, 4, 2}, {samples[0], 0, samples[1], 0, samples[2], 0, samples[3], 0});
+  const DeviceTensor<float> out({4, 1, 3}, 0.0F);
+  const DeviceTensor<int64_t> where({4, 1, 3}, int64_t{-1});
+  PoolArguments a;
+  a.width.kernel = 2;
+  ASSERT_EQ(
+      fractionalMaxPool(queue, out.view(), where.view(), x.view(), s.view(), a),
+      Status::kOk);
+  EXPECT_EQ(where.read(),
+            (std::vector<int64_t>{0, 0, 4, 0, 0, 4, 0, 0, 4, 0, 0, 4}));
+  const DeviceTensor<double> wide({4, 1, 3}, 0.0);
+  const DeviceTensor<float> planes({5, 1, 3}, 0.0F);
+  const DeviceTensor<int64_t> few({4, 1, 2}, int64_t{0});
+  for (const auto& [result, indices] : {std::pair(wide.view(), where.view()),
+                                        std::pair(planes.view(), where.view()),
+                                        std::pair(out.view(), few.view())}) {
+    EXPECT_EQ(fractionalMaxPool(queue, result, indices, x.view(), s.view(), a),
+              Status::kInvalid);
+  }
 }
 
 }  // namespace

@@ -63,6 +63,14 @@ C stepOf(const Axis& axis, bool align_corners) {
   return static_cast<C>(axis.in) / static_cast<C>(axis.out);
 }
 
+// The whole part of `place`, between `low` and `high`; `low` for NaN.
+template <typename C>
+int64_t wholeWithin(C place, int64_t low, int64_t high) {
+  constexpr auto kFar = static_cast<C>(int64_t{1} << 62);
+  if (!(place > static_cast<C>(low))) return low;
+  return place < kFar ? std::min(static_cast<int64_t>(place), high) : high;
+}
+
 // A position between two elements of the source.
 template <typename C>
 struct Position {
@@ -77,8 +85,8 @@ Position<C> positionOf(const Axis& axis, C step, int64_t out,
   C at = arguments.align_corners ? step * o : step * (o + C(0.5)) - C(0.5);
   const bool clamped = arguments.mode == Interpolation::kLinear;
   if (!arguments.align_corners && clamped) at = std::max(at, C(0));
-  const int64_t index = std::min(
-      static_cast<int64_t>(std::floor(static_cast<float>(at))), axis.in - 1);
+  const int64_t index =
+      wholeWithin(std::floor(static_cast<float>(at)), -1, axis.in - 1);
   return {index, std::clamp(at - static_cast<C>(index), C(0), C(1))};
 }
 
@@ -134,10 +142,8 @@ class Builder {
     const C stretch = std::max(step_, C(1));
     const C support = static_cast<C>(filter.width()) * C(0.5) * stretch;
     const C center = step_ * (static_cast<C>(o) + C(0.5));
-    const int64_t first =
-        std::max<int64_t>(0, static_cast<int64_t>(center - support + C(0.5)));
-    const int64_t end =
-        std::min(axis_.in, static_cast<int64_t>(center + support + C(0.5)));
+    const int64_t first = wholeWithin(center - support + C(0.5), 0, axis_.in);
+    const int64_t end = wholeWithin(center + support + C(0.5), 0, axis_.in);
     const std::size_t before = table_.weight.size();
     C total = 0;
     for (int64_t i = first; i < end; ++i) {
@@ -172,8 +178,8 @@ AxisMap nearestMap(const Axis& axis, bool exact) {
   AxisMap map;
   for (int64_t o = 0; o < axis.out; ++o) {
     const C at = step * (static_cast<C>(o) + half);
-    const auto index = static_cast<int64_t>(std::floor(static_cast<float>(at)));
-    map.push_back(std::min(index, axis.in - 1));
+    map.push_back(
+        wholeWithin(std::floor(static_cast<float>(at)), 0, axis.in - 1));
   }
   return map;
 }

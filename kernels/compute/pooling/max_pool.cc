@@ -93,6 +93,14 @@ struct Forward {
   }
 };
 
+// Whether an index is a place in an image; if not, the task fails.
+bool isInside(int64_t index, int64_t pixels) {
+  if (index >= 0 && index < pixels) return true;
+  failTask(SOFT_LAUNCH_FAILURE,
+           "max_pool_backward: an index is outside the image");
+  return false;
+}
+
 // Adds the gradients of one plane to the places of the largest elements.
 template <typename T>
 void scatterPlane(const T* gradient, const int64_t* indices, int64_t out_pixels,
@@ -106,6 +114,7 @@ void scatterPlane(const T* gradient, const int64_t* indices, int64_t out_pixels,
   }
   std::fill(sums, sums + in_pixels, C(0));
   for (int64_t i = 0; i < out_pixels; ++i) {
+    if (!isInside(indices[i], in_pixels)) return;
     sums[indices[i]] += static_cast<C>(gradient[i]);
   }
   if constexpr (!std::is_same_v<T, C>) {
@@ -121,6 +130,7 @@ void scatterSample(const T* gradient, const int64_t* indices,
   std::fill(to, to + in_pixels * channels, T(0));
   for (int64_t i = 0; i < out_pixels * channels; i += channels) {
     for (int64_t c = 0; c < channels; ++c) {
+      if (!isInside(indices[i + c], in_pixels)) return;
       to[indices[i + c] * channels + c] += gradient[i + c];
     }
   }
@@ -133,6 +143,18 @@ struct Planes {
   int64_t out_pixels;
   bool interleaved;
 };
+
+Planes planesOf(const TensorView& in, const TensorView& out, int32_t dimensions,
+                Order order) {
+  const int32_t first = in.ndim - dimensions;
+  Planes planes{first == 2 ? in.sizes[0] : 1, in.sizes[first - 1], 1, 1,
+                order == Order::kChannelsLast};
+  for (int32_t i = first; i < in.ndim; ++i) {
+    planes.in_pixels *= in.sizes[i];
+    planes.out_pixels *= out.sizes[i];
+  }
+  return planes;
+}
 
 template <typename T>
 void backward(const Planes& p, const T* gradient, const int64_t* indices,
@@ -170,6 +192,10 @@ Status maxPool(const Queue& queue, const TensorView& out,
   const Status status =
       pooling::geometryOf("max_pool", input, out, arguments, order, &shape);
   if (status != Status::kOk || out.numel == 0) return status;
+  if (indices.defined() && !pooling::sameSizes(indices, out)) {
+    return fail(Status::kInvalid,
+                "max_pool: the indices have other sizes than the result");
+  }
   DenseTensor x(queue, input, order);
   DenseTensor y(queue, out, order);
   DenseTensor where(queue, indices, order, DType::kInt64);
@@ -189,10 +215,8 @@ Status maxPool(const Queue& queue, const TensorView& out,
 Status maxPoolBackward(const Queue& queue, const TensorView& grad_input,
                        const TensorView& grad_output, const TensorView& indices,
                        int32_t dimensions) {
-  const int32_t ndim = grad_input.ndim;
-  if (ndim <= dimensions || ndim > dimensions + 2 || grad_output.ndim != ndim ||
-      indices.numel != grad_output.numel ||
-      grad_output.dtype != grad_input.dtype) {
+  if (!pooling::belongTogether(grad_input, grad_output, dimensions) ||
+      !pooling::sameSizes(grad_output, indices)) {
     return fail(Status::kInvalid,
                 "max_pool_backward: gradients and indices do not fit");
   }
@@ -204,14 +228,7 @@ Status maxPoolBackward(const Queue& queue, const TensorView& grad_input,
   DenseTensor where(queue, indices, order, DType::kInt64);
   DenseTensor dx(queue, grad_input, order);
   if (!g.load() || !where.load() || !dx.open()) return Status::kFailed;
-  const int32_t first = ndim - dimensions;
-  Planes planes{first == 2 ? grad_input.sizes[0] : 1,
-                grad_input.sizes[first - 1], 1, 1,
-                order == Order::kChannelsLast};
-  for (int32_t i = first; i < ndim; ++i) {
-    planes.in_pixels *= grad_input.sizes[i];
-    planes.out_pixels *= grad_output.sizes[i];
-  }
+  const Planes planes = planesOf(grad_input, grad_output, dimensions, order);
   const Status sent =
       launchFloating(queue, "max_pool_backward", grad_input.dtype,
                      [planes, g = g.address(), where = where.address<int64_t>(),

@@ -154,7 +154,16 @@ void sumWindows(const Line& line, const T* from, T* to) {
               });
 }
 
-// Checks in the name of `operation` and wraps `dim`.
+// Whether dimensions other than `dim` have the same sizes.
+bool agreeBeside(const TensorView& whole, const TensorView& windows,
+                 int64_t dim) {
+  for (int32_t d = 0; d < whole.ndim; ++d) {
+    if (d != dim && whole.sizes[d] != windows.sizes[d]) return false;
+  }
+  return true;
+}
+
+// Wraps `dim` and checks that the windows are those of the whole.
 Status checkWindows(const TensorView& whole, const TensorView& windows,
                     int64_t* dim, int64_t size, int64_t step) {
   if (*dim < 0) *dim += whole.ndim;
@@ -162,7 +171,8 @@ Status checkWindows(const TensorView& whole, const TensorView& windows,
       *dim >= 0 && *dim < whole.ndim && windows.ndim == whole.ndim + 1 &&
       windows.dtype == whole.dtype && step > 0 && size >= 0 &&
       size <= whole.sizes[*dim] && windows.sizes[whole.ndim] == size &&
-      windows.sizes[*dim] == (whole.sizes[*dim] - size) / step + 1;
+      windows.sizes[*dim] == (whole.sizes[*dim] - size) / step + 1 &&
+      agreeBeside(whole, windows, *dim);
   return fits ? Status::kOk
               : fail(Status::kInvalid,
                      "unfold: windows of %ld elements, %ld apart, do not fit "

@@ -8,6 +8,7 @@
 
 #include "kernels/compute/operands.h"
 #include "kernels/compute/parallel.h"
+#include "kernels/compute/pooling/window.h"
 
 namespace dipu::kernels {
 namespace {
@@ -52,6 +53,12 @@ struct Fractional {
   int64_t results[kAxes];
   int64_t kernel[kAxes];
 
+  // The place below `at`, between 0 and `last` for any sample.
+  static int64_t placeAt(T at, int64_t last) {
+    const T inside = std::min(std::max(T(0), at), static_cast<T>(last));
+    return std::min(static_cast<int64_t>(inside), last);
+  }
+
   // Where the windows along an axis start: on average (in - kernel) / (out - 1)
   // apart, the last one at the end.
   std::vector<int64_t> starts(int axis, T sample) const {
@@ -61,9 +68,8 @@ struct Fractional {
     const T step =
         count > 1 ? static_cast<T>(last) / static_cast<T>(count - 1) : T(0);
     for (int64_t i = 0; i + 1 < count; ++i) {
-      result.push_back(
-          static_cast<int64_t>((static_cast<T>(i) + sample) * step) -
-          static_cast<int64_t>(sample * step));
+      result.push_back(placeAt((static_cast<T>(i) + sample) * step, last) -
+                       placeAt(sample * step, last));
     }
     result.push_back(last);
     return result;
@@ -137,8 +143,8 @@ bool describe(const TensorView& out, const TensorView& input,
     if (f->kernel[i] < 1 || f->kernel[i] > f->in[i]) return false;
   }
   const int32_t first = input.ndim - arguments.dimensions;
-  f->planes = first > 0 ? sizeFrom(input, 0) / sizeFrom(input, first) : 0;
-  return first > 0;
+  f->planes = sizeFrom(input, 0) / sizeFrom(input, first);
+  return true;
 }
 
 template <typename T>
@@ -172,8 +178,7 @@ Status maxUnpool(const Queue& queue, const TensorView& out,
                  int32_t dimensions) {
   const int32_t first = input.ndim - dimensions;
   if (first < 1 || out.ndim != input.ndim || out.dtype != input.dtype ||
-      indices.ndim != input.ndim || indices.dtype != DType::kInt64 ||
-      !std::equal(input.sizes, input.sizes + input.ndim, indices.sizes) ||
+      indices.dtype != DType::kInt64 || !pooling::sameSizes(input, indices) ||
       !std::equal(input.sizes, input.sizes + first, out.sizes)) {
     return refuse("max_unpool");
   }
@@ -204,8 +209,8 @@ Status fractionalMaxPool(const Queue& queue, const TensorView& out,
     return unsupportedDType("fractional_max_pool", input.dtype);
   }
   if (arguments.dimensions < 2 || arguments.dimensions > kAxes ||
-      out.ndim != input.ndim || input.ndim < arguments.dimensions ||
-      input.ndim > arguments.dimensions + 2) {
+      !pooling::belongTogether(input, out, arguments.dimensions) ||
+      !pooling::sameSizes(out, indices)) {
     return refuse("fractional_max_pool");
   }
   if (out.numel == 0) return Status::kOk;

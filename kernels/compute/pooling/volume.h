@@ -144,9 +144,13 @@ class Weighting {
  private:
   void plane(const T* source, T* result, int64_t from_size,
              int64_t to_size) const {
+    // Only what lies between source and result takes memory.
     const int64_t room = largest();
-    C* buffers[] = {workerBuffer<kResampleSlot>().get<C>(room),
-                    workerBuffer<kOtherResampleSlot>().get<C>(room)};
+    constexpr bool kConverts = !std::is_same_v<T, C>;
+    const int used = kConverts ? passes_ + 1 : passes_ - 1;
+    C* buffers[] = {
+        used > 0 ? workerBuffer<kResampleSlot>().get<C>(room) : nullptr,
+        used > 1 ? workerBuffer<kOtherResampleSlot>().get<C>(room) : nullptr};
     const C* current = load(source, from_size, buffers[0]);
     int64_t sizes[kAxes];
     for (int i = 0; i < kAxes; ++i) {

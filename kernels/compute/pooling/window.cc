@@ -2,7 +2,6 @@
 #include "kernels/compute/pooling/window.h"
 
 namespace dipu::kernels::pooling {
-namespace {
 
 bool belongTogether(const TensorView& in, const TensorView& out,
                     int32_t dimensions) {
@@ -12,7 +11,9 @@ bool belongTogether(const TensorView& in, const TensorView& out,
          std::equal(in.sizes, in.sizes + in.ndim - dimensions, out.sizes);
 }
 
-}  // namespace
+bool sameSizes(const TensorView& a, const TensorView& b) {
+  return a.ndim == b.ndim && std::equal(a.sizes, a.sizes + a.ndim, b.sizes);
+}
 
 Order imageOrder(const TensorView& image, int32_t dimensions) {
   return image.ndim == dimensions + 2 ? orderOf(image) : Order::kRowMajor;

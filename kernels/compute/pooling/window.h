@@ -129,6 +129,14 @@ struct Geometry {
   }
 };
 
+// Whether two images differ in nothing but the sizes of their last dimensions,
+// `dimensions` of them.
+bool belongTogether(const TensorView& in, const TensorView& out,
+                    int32_t dimensions);
+
+// Whether all sizes agree.
+bool sameSizes(const TensorView& a, const TensorView& b);
+
 // The layout in which to pool: channels-last only for images with a sample
 // dimension that lie so.
 Order imageOrder(const TensorView& image, int32_t dimensions);
