@@ -212,23 +212,54 @@ TEST(Attention, KeepsSequencesApart) {
                         result.begin() + q_starts[b + 1] * 6);
     expectNear(actual, expected, 1e-12);
   }
-  EXPECT_EQ(result.back(), 0.0);  // belongs to no sequence
+  EXPECT_EQ(result.back(), 0.0);     // belongs to no sequence
+  EXPECT_EQ(lse.read()[3], -kNone);  // past the three queries of the first one
 }
 
-TEST(Attention, ReportsStartsThatDoNotAscend) {
-  const DeviceTensor<float> q({4, 1, 2}, 1.0F);
-  const DeviceTensor<float> out({4, 1, 2}, 1.0F);
-  const DeviceTensor<int64_t> starts({3}, {0, 9, 4});
+// Sequences of at most 4 tokens whose queries are the keys.
+template <typename T>
+AttentionArguments packed(const DeviceTensor<T>& tokens,
+                          const DeviceTensor<int64_t>& starts) {
   AttentionArguments arguments;
-  arguments.q = arguments.k = arguments.v = q.view();
+  arguments.q = arguments.k = arguments.v = tokens.view();
   arguments.q_starts = arguments.k_starts = starts.view();
   arguments.max_q = arguments.max_k = 4;
+  return arguments;
+}
+
+TEST(Attention, DefinesStatisticsOutsideOfSequences) {
+  const DeviceTensor<double> q({4, 1, 2}, 1.0);
+  const DeviceTensor<int64_t> starts({2}, {0, 3});
+  for (const auto& sizes : {std::vector<int64_t>{1, 1, 4}, {1, 4}}) {
+    TestQueue queue;
+    const DeviceTensor<double> lse(sizes, 9.0);
+    const DeviceTensor<float> top(sizes, 9.0F);
+    const DeviceTensor<double> sum(sizes, 9.0);
+    const DeviceTensor<double> out({4, 1, 2}, 9.0);
+    ASSERT_EQ(attention(queue, packed(q, starts), out.view(),
+                        {lse.view(), top.view(), sum.view()}),
+              Status::kOk);
+    EXPECT_EQ(lse.read()[3], -kNone);
+    EXPECT_EQ(top.read(), (std::vector<float>{2, 2, 2, INFINITY}));
+    EXPECT_EQ(sum.read(), (Values{3, 3, 3, 1}));
+  }
+}
+
+TEST(Attention, ReportsStartsThatMakeNoSense) {
   TestQueue queue;
-  ASSERT_EQ(attention(queue, arguments, out.view(), {}), Status::kOk);
-  EXPECT_NE(queue.wait(), SOFT_OK);
-  EXPECT_NE(std::string(soft_last_message()).find("do not ascend"),
-            std::string::npos);
-  soft_device_reset(0);
+  for (const int64_t longest : {4, 0}) {
+    const DeviceTensor<float> q({4, 1, 2}, 1.0F);
+    const DeviceTensor<int64_t> starts({3}, {0, longest == 0 ? 4 : 9, 4});
+    AttentionArguments arguments = packed(q, starts);
+    arguments.max_q = longest;
+    ASSERT_EQ(attention(queue, arguments, q.view(), {}), Status::kOk);
+    EXPECT_NE(queue.wait(), SOFT_OK);
+    EXPECT_NE(std::string(soft_last_message()).find("do not ascend, or a"),
+              std::string::npos);
+    soft_device_reset(0);
+    arguments.max_q = -1;
+    EXPECT_EQ(attention(queue, arguments, q.view(), {}), Status::kInvalid);
+  }
 }
 
 TEST(Attention, RefusesShapesThatDoNotFit) {
@@ -246,76 +277,22 @@ TEST(Attention, RefusesShapesThatDoNotFit) {
   Call<float> statistics(Shape{});
   statistics.lse = DeviceTensor<float>({2, 5, 4}, 0.0F);
   EXPECT_EQ(statistics.run(), Status::kInvalid);
+  Call<float> others(Shape{});
+  ASSERT_EQ(others.run(), Status::kOk);
+  const TensorView fits = others.lse.view();
+  const TensorView small = statistics.lse.view();
+  for (const AttentionStatistics& given :
+       {AttentionStatistics{fits, small, fits}, {fits, fits, small}}) {
+    TestQueue queue;
+    EXPECT_EQ(attention(queue, others.arguments, others.out.view(), given),
+              Status::kInvalid);
+  }
   const DeviceTensor<int32_t> integers(call.shape.q(), 1);
   AttentionArguments arguments;
   arguments.q = arguments.k = arguments.v = integers.view();
   TestQueue queue;
   EXPECT_EQ(attention(queue, arguments, integers.view(), {}),
             Status::kUnsupported);
-}
-
-// With the unit matrix as values the result is what dropout left of the
-// probabilities.
-TEST(Attention, DropsPairsOfTheGivenShare) {
-  const Shape shape{2, 64, 64, 2, 2, 64};
-  Call<float> plain(shape);
-  std::vector<float> unit(2 * 64 * 2 * 64);
-  for (int64_t i = 0; i < 2 * 64 * 2; ++i) unit[i * 64 + i / 2 % 64] = 1.0F;
-  plain.v = DeviceTensor<float>(shape.k(), unit);
-  Call<float> dropped = plain;
-  dropped.out = DeviceTensor<float>(shape.q(), 9.0F);
-  dropped.arguments.dropout = 0.25;
-  RandomSource source(42, 8);
-  dropped.arguments.q = dropped.q.view();
-  dropped.arguments.k = dropped.k.view();
-  takeAttentionNumbers(&dropped.arguments, &source);
-  EXPECT_EQ(source.offset(), 8U + 2 * 2 * 64 * 64);
-  ASSERT_EQ(plain.run(), Status::kOk);
-  ASSERT_EQ(dropped.run(), Status::kOk);
-  const std::vector<float> all = plain.out.read();
-  const std::vector<float> left = dropped.out.read();
-  double gone = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (left[i] == 0.0F)
-      ++gone;
-    else
-      ASSERT_NEAR(left[i], all[i] / 0.75F, 1e-5);
-  }
-  // Four standard deviations.
-  EXPECT_NEAR(gone / double(all.size()), 0.25, 4 * 0.433 / 128);
-  const std::vector<float> first = dropped.out.read();
-  ASSERT_EQ(dropped.run(), Status::kOk);
-  EXPECT_EQ(dropped.out.read(), first);
-}
-
-// A head's numbers follow from its place alone, not from who computes it.
-TEST(Attention, DrawsNumbersByPosition) {
-  const Shape shape{1, 70, 130, 3, 3, 4};
-  Call<float> call(shape);
-  call.arguments.dropout = 0.5;
-  call.arguments.seed = 7;
-  call.arguments.position = 16;
-  ASSERT_EQ(call.run(), Status::kOk);
-  const std::vector<float> all = call.out.read();
-  Call<float> alone(Shape{1, 70, 130, 1, 1, 4});
-  const auto head = [](const DeviceTensor<float>& from, int64_t tokens) {
-    const std::vector<float> values = from.read();
-    std::vector<float> result;
-    for (int64_t t = 0; t < tokens; ++t) {
-      for (int64_t d = 0; d < 4; ++d) {
-        result.push_back(values[(t * 3 + 2) * 4 + d]);
-      }
-    }
-    return DeviceTensor<float>({1, tokens, 1, 4}, result);
-  };
-  alone.q = head(call.q, 70);
-  alone.k = head(call.k, 130);
-  alone.v = head(call.v, 130);
-  alone.arguments.dropout = 0.5;
-  alone.arguments.seed = 7;
-  alone.arguments.position = 16 + 2 * 70 * 132;
-  ASSERT_EQ(alone.run(), Status::kOk);
-  EXPECT_EQ(alone.out.read(), head(call.out, 70).read());
 }
 
 }  // namespace

@@ -62,7 +62,9 @@ void takeAttentionNumbers(AttentionArguments* arguments, RandomSource* source);
 // The logarithm of the sum of the exponentials of each query's scores, [batch,
 // heads, queries], with starts also [heads, tokens]; infinity where there is
 // no key. The same as the largest score and the sum of exponentials relative
-// to it. Each may be undefined.
+// to it; infinity and 1 without keys. Each may be undefined; all have one form.
+// Entries past the end of a sequence, or outside of all sequences, are those of
+// a query without keys.
 struct AttentionStatistics {
   TensorView logsumexp;
   TensorView largest;

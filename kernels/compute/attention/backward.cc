@@ -242,7 +242,7 @@ Status attentionBackward(const Queue& queue,
     return fail(Status::kInvalid, "attention_backward: no softmax_lse");
   }
   Planner planner(queue, arguments);
-  Status status = planner.prepare(logsumexp);
+  Status status = planner.prepare({logsumexp, {}, {}});
   if (status == Status::kOk) status = checkGradients(gradients, arguments);
   if (status != Status::kOk) return status;
   DenseTensor dk(queue, gradients.k, Order::kRowMajor, compute);

@@ -52,8 +52,11 @@ struct Forward {
   C* largest_score;
   C* sum;
 
-  // Blocks of queries per sequence and head.
-  int64_t blocks() const { return (plan.max_q + kQueries - 1) / kQueries; }
+  // Blocks of queries per sequence and head; one at least, which finds
+  // sequences that are longer than max_q = 0.
+  int64_t blocks() const {
+    return std::max<int64_t>(1, (plan.max_q + kQueries - 1) / kQueries);
+  }
 
   void run() const {
     const int64_t lines = plan.batch * plan.heads;
@@ -149,6 +152,23 @@ struct Forward {
   }
 };
 
+// What queries get that belong to no sequence: the result of no keys.
+Status clear(const Queue& queue, const TensorView& out,
+             const AttentionStatistics& statistics) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const std::pair<const TensorView*, double> values[] = {
+      {&out, 0.0},
+      {&statistics.logsumexp, kInfinity},
+      {&statistics.largest, kInfinity},
+      {&statistics.sum, 1.0}};
+  for (const auto& [view, value] : values) {
+    if (!view->defined()) continue;
+    const Status status = fill(queue, *view, {false, 0, value});
+    if (status != Status::kOk) return status;
+  }
+  return Status::kOk;
+}
+
 }  // namespace
 }  // namespace attention_detail
 
@@ -157,21 +177,20 @@ Status attention(const Queue& queue, const AttentionArguments& arguments,
   using namespace attention_detail;  // NOLINT(build/namespaces)
   const DType compute = computeDType(arguments.q.dtype);
   Planner planner(queue, arguments);
-  Status status =
-      planner.prepare(statistics.logsumexp.defined() ? statistics.logsumexp
-                                                     : statistics.largest);
-  if (status != Status::kOk || planner.empty()) return status;
-  Operand result;
-  status = planner.bind("out", out, arguments.q, &result);
+  Status status = planner.prepare(statistics);
   if (status != Status::kOk) return status;
-  if (planner.plan().variable()) {
-    status = fill(queue, out, {true, 0, 0.0});
-    if (status != Status::kOk) return status;
-  }
   DenseTensor lse(queue, statistics.logsumexp, Order::kRowMajor, compute);
   DenseTensor top(queue, statistics.largest, Order::kRowMajor, compute);
   DenseTensor sum(queue, statistics.sum, Order::kRowMajor, compute);
   if (!lse.open() || !top.open() || !sum.open()) return Status::kFailed;
+  Operand result;
+  status = planner.bind("out", out, arguments.q, &result);
+  if (status != Status::kOk) return status;
+  if (arguments.q_starts.defined()) {
+    status = clear(queue, out, {lse.view(), top.view(), sum.view()});
+    if (status != Status::kOk) return status;
+  }
+  if (planner.empty()) return storeAll({&lse, &top, &sum});
   status =
       launchFloating(queue, "attention", arguments.q.dtype,
                      [plan = planner.plan(), result, lse = lse.address(),

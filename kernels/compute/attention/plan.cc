@@ -26,7 +26,7 @@ Planner::Planner(const Queue& queue, const AttentionArguments& arguments)
       k_starts_(queue, arguments.k_starts, Order::kRowMajor, DType::kInt64),
       slopes_(queue, arguments.slopes, Order::kRowMajor, DType::kFloat32) {}
 
-Status Planner::prepare(const TensorView& statistics) {
+Status Planner::prepare(const AttentionStatistics& statistics) {
   Status status = checkShapes();
   if (status == Status::kOk) status = checkStatistics(statistics);
   if (status == Status::kOk) status = readLimits();
@@ -80,23 +80,40 @@ Status Planner::checkShapes() {
   return Status::kOk;
 }
 
-Status Planner::checkStatistics(const TensorView& statistics) {
-  if (!statistics.defined()) return Status::kOk;
-  const int64_t* sizes = statistics.sizes;
-  plan_.packed_statistics =
-      arguments_.q_starts.defined() && statistics.ndim == 2;
-  const bool fits = plan_.packed_statistics
-                        ? sizes[0] == plan_.heads && sizes[1] == plan_.q_tokens
-                        : statistics.ndim == 3 && sizes[0] == plan_.batch &&
-                              sizes[1] == plan_.heads &&
-                              sizes[2] == plan_.max_q;
-  if (fits && isFloating(statistics.dtype)) return Status::kOk;
-  return fail(Status::kInvalid,
-              "attention: softmax_lse is not [%ld, %ld, %ld] floats",
-              long(plan_.batch), long(plan_.heads), long(plan_.max_q));
+bool Planner::isStatistic(const TensorView& view, bool packed) const {
+  const int64_t packed_sizes[] = {plan_.heads, plan_.q_tokens};
+  const int64_t sizes[] = {plan_.batch, plan_.heads, plan_.max_q};
+  const int32_t ndim = packed ? 2 : 3;
+  return isFloating(view.dtype) && view.ndim == ndim &&
+         std::equal(view.sizes, view.sizes + ndim,
+                    packed ? packed_sizes : sizes);
+}
+
+// All that are wanted have one form.
+Status Planner::checkStatistics(const AttentionStatistics& statistics) {
+  const TensorView* const views[] = {&statistics.logsumexp, &statistics.largest,
+                                     &statistics.sum};
+  for (const TensorView* view : views) {
+    if (view->defined() && view->ndim == 2) plan_.packed_statistics = true;
+  }
+  const bool packed = plan_.packed_statistics;
+  const bool allowed = !packed || arguments_.q_starts.defined();
+  for (const TensorView* view : views) {
+    if (!view->defined() || (allowed && isStatistic(*view, packed))) continue;
+    return fail(Status::kInvalid,
+                "attention: softmax_lse, softmax_max or softmax_sum is not "
+                "[%ld, %ld, %ld] floats",
+                long(plan_.batch), long(plan_.heads), long(plan_.max_q));
+  }
+  return Status::kOk;
 }
 
 Status Planner::readLimits() {
+  if (plan_.max_q < 0 || plan_.max_k < 0) {
+    return fail(Status::kInvalid,
+                "attention: sequences of at most %ld queries and %ld keys",
+                long(plan_.max_q), long(plan_.max_k));
+  }
   plan_.scale = arguments_.scale;
   plan_.left = widthOf(arguments_.window_left);
   plan_.right = widthOf(arguments_.window_right);

@@ -105,7 +105,7 @@ class Planner {
  public:
   Planner(const Queue& queue, const AttentionArguments& arguments);
 
-  Status prepare(const TensorView& statistics);
+  Status prepare(const AttentionStatistics& statistics);
   // `tensor` as an operand with the shape of `like`, which is q, k or v.
   Status bind(const char* name, const TensorView& tensor,
               const TensorView& like, Operand* operand);
@@ -116,7 +116,8 @@ class Planner {
 
  private:
   Status checkShapes();
-  Status checkStatistics(const TensorView& statistics);
+  Status checkStatistics(const AttentionStatistics& statistics);
+  bool isStatistic(const TensorView& view, bool packed) const;
   Status readLimits();
   Status readStarts();
   Status readBias();
