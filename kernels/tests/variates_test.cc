@@ -114,6 +114,18 @@ TEST(VariatesTest, RowsOfDirichletAddUpToOne) {
   }
 }
 
+TEST(VariatesTest, DirichletPassesNaNOn) {
+  TestQueue queue;
+  const DeviceTensor<double> a({2, 2}, {std::nan(""), 1.0, 1.0, 1.0});
+  const DeviceTensor<double> out({2, 2}, 0.0);
+  RandomSource source(3, 0);
+  ASSERT_EQ(dirichlet(queue, out.view(), a.view(), &source), Status::kOk);
+  const auto values = out.read();
+  EXPECT_TRUE(std::isnan(values[0]));
+  EXPECT_TRUE(std::isnan(values[1]));
+  EXPECT_NEAR(values[2] + values[3], 1.0, 1e-12);
+}
+
 // P(a, x) by its series, for differences.
 double gammaDistribution(double a, double x) {
   double term = 1.0 / a;

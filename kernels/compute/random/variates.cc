@@ -208,6 +208,11 @@ double smallest(DType dtype) {
   }
 }
 
+// The larger one; NaN stays.
+double atLeast(double least, double value) {
+  return value < least ? least : value;
+}
+
 // Divides rows of `length` elements by their sums.
 void normalizeRows(double* values, int64_t count, int64_t length,
                    double least) {
@@ -215,7 +220,7 @@ void normalizeRows(double* values, int64_t count, int64_t length,
     double sum = 0;
     for (int64_t i = begin; i < begin + length; ++i) sum += values[i];
     for (int64_t i = begin; i < begin + length; ++i) {
-      values[i] = std::max(least, values[i] / sum);
+      values[i] = atLeast(least, values[i] / sum);
     }
   }
 }
@@ -253,8 +258,7 @@ Status standardGamma(const Queue& queue, const TensorView& out,
   const double least = smallest(out.dtype);
   return sample(queue, "standard_gamma", out, concentration, TensorView(),
                 source, [least](double a, double, ElementReader* reader) {
-                  const double value = gammaVariate(a, reader);
-                  return value < least ? least : value;
+                  return atLeast(least, gammaVariate(a, reader));
                 });
 }
 
@@ -271,8 +275,8 @@ Status dirichlet(const Queue& queue, const TensorView& out,
                     x = operands.first.address<const double>(),
                     y = operands.out.address<double>()] {
         forEachElement(numbers, count, [=](int64_t i, ElementReader* reader) {
-          y[i] = std::max(std::numeric_limits<double>::min(),
-                          gammaVariate(x[i], reader));
+          y[i] = atLeast(std::numeric_limits<double>::min(),
+                         gammaVariate(x[i], reader));
         });
         normalizeRows(y, count, length, least);
       });
