@@ -77,34 +77,60 @@ class Layout {
   int64_t dim_ = 0;
 };
 
-// Ends of sequences, with or without a leading 0, as starts in device memory.
-// One more sequence without tokens does no harm.
+// Where the sequences of queries and keys begin and the last one ends, in
+// device memory. Hosts give the ends of sequences, for queries and keys alike
+// with or without a 0 in front of them.
 class Starts {
  public:
-  Status read(const Queue& queue, const diopiSize_t& ends) {
-    std::vector<int64_t> values{0};
-    values.insert(values.end(), ends.data, ends.data + ends.len);
-    count_ = static_cast<int64_t>(values.size());
-    view_.numel = count_;
-    view_.ndim = 1;
-    view_.sizes = &count_;
-    view_.strides = &one_;
-    view_.dtype = DType::kInt64;
-    const std::size_t bytes = values.size() * sizeof(int64_t);
-    view_.data = queue.scratch(bytes);
-    if (view_.data == nullptr) return Status::kFailed;
-    return soft_memcpy_async(view_.data, values.data(), bytes,
-                             queue.stream()) == SOFT_OK
-               ? Status::kOk
-               : fail(Status::kFailed, "%s", soft_last_message());
+  Status read(const Queue& queue, const diopiSize_t& q_ends,
+              const diopiSize_t& k_ends) {
+    if (!isList(q_ends) || !isList(k_ends)) {
+      return fail(Status::kInvalid,
+                  "attention: the ends of sequences are missing");
+    }
+    const bool led = leads(q_ends) && leads(k_ends);
+    const Status status = q_.copy(queue, q_ends, led);
+    return status == Status::kOk ? k_.copy(queue, k_ends, led) : status;
   }
 
-  const TensorView& view() const { return view_; }
+  const TensorView& q() const { return q_.view; }
+  const TensorView& k() const { return k_.view; }
 
  private:
-  int64_t count_ = 0;
-  int64_t one_ = 1;
-  TensorView view_;
+  struct List {
+    int64_t count = 0;
+    int64_t one = 1;
+    TensorView view;
+
+    // `led`: with a 0 in front.
+    Status copy(const Queue& queue, const diopiSize_t& ends, bool led) {
+      std::vector<int64_t> values(led ? 0 : 1);
+      values.insert(values.end(), ends.data, ends.data + ends.len);
+      count = static_cast<int64_t>(values.size());
+      view.numel = count;
+      view.ndim = 1;
+      view.sizes = &count;
+      view.strides = &one;
+      view.dtype = DType::kInt64;
+      const std::size_t bytes = values.size() * sizeof(int64_t);
+      view.data = queue.scratch(bytes);
+      if (view.data == nullptr) return Status::kFailed;
+      return soft_memcpy_async(view.data, values.data(), bytes,
+                               queue.stream()) == SOFT_OK
+                 ? Status::kOk
+                 : fail(Status::kFailed, "%s", soft_last_message());
+    }
+  };
+
+  static bool isList(const diopiSize_t& list) {
+    return list.len == 0 || (list.len > 0 && list.data != nullptr);
+  }
+  static bool leads(const diopiSize_t& ends) {
+    return ends.len > 0 && ends.data[0] == 0;
+  }
+
+  List q_;
+  List k_;
 };
 
 }  // namespace dipu::kernels::diopi

@@ -47,10 +47,10 @@ AttentionArguments argumentsOf(const Options& options,
   return arguments;
 }
 
-void setStarts(AttentionArguments* arguments, const Starts& q, const Starts& k,
+void setStarts(AttentionArguments* arguments, const Starts& starts,
                int64_t max_q, int64_t max_k) {
-  arguments->q_starts = q.view();
-  arguments->k_starts = k.view();
+  arguments->q_starts = starts.q();
+  arguments->k_starts = starts.k();
   arguments->max_q = max_q;
   arguments->max_k = max_k;
 }
@@ -238,15 +238,13 @@ diopiError_t diopiCustomizedFlashAttentionVarLen(
       argumentsOf({p_dropout, softmax_scale, is_causal, window_size_left,
                    window_size_right},
                   alibi_slopes, attention_mask);
-  Starts q_starts;
-  Starts k_starts;
-  Status status = q_starts.read(queueOf(ctx), cum_seq_q);
-  if (status == Status::kOk) status = k_starts.read(queueOf(ctx), cum_seq_kv);
+  Starts starts;
+  const Status status = starts.read(queueOf(ctx), cum_seq_q, cum_seq_kv);
   if (status != Status::kOk) return done(status);
   arguments.q = view(q);
   arguments.k = view(k);
   arguments.v = view(v);
-  setStarts(&arguments, q_starts, k_starts, max_seqlen_q, max_seqlen_kv);
+  setStarts(&arguments, starts, max_seqlen_q, max_seqlen_kv);
   return forward(ctx, &arguments, gen, view(attention_out),
                  {dropout_mask, softmax_max, softmax_sum, softmax_out});
 }
@@ -269,15 +267,13 @@ diopiError_t diopiCustomizedFlashAttentionVarLenBackward(
       argumentsOf({p_dropout, softmax_scale, is_causal, window_size_left,
                    window_size_right},
                   alibi_slopes, attention_mask);
-  Starts q_starts;
-  Starts k_starts;
-  Status status = q_starts.read(queueOf(ctx), cum_seq_q);
-  if (status == Status::kOk) status = k_starts.read(queueOf(ctx), cum_seq_kv);
+  Starts starts;
+  const Status status = starts.read(queueOf(ctx), cum_seq_q, cum_seq_kv);
   if (status != Status::kOk) return done(status);
   arguments.q = view(q);
   arguments.k = view(k);
   arguments.v = view(v);
-  setStarts(&arguments, q_starts, k_starts, max_seqlen_q, max_seqlen_kv);
+  setStarts(&arguments, starts, max_seqlen_q, max_seqlen_kv);
   return backward(ctx, &arguments, view(grad_output), view(attention_out),
                   {dropout_mask, softmax_max, softmax_sum},
                   {view(grad_q), view(grad_k), view(grad_v)});

@@ -40,6 +40,9 @@ double normOf(const std::vector<double>& values, double p) {
 // The norms of tensors. Waits for the stream.
 Status readNorms(const Queue& queue, diopiTensorHandle_t* tensors,
                  int64_t count, double p, std::vector<double>* norms) {
+  if (count < 0) {
+    return fail(Status::kInvalid, "clip_grad_norm: %ld gradients", long(count));
+  }
   norms->resize(static_cast<std::size_t>(count));
   if (count == 0) return Status::kOk;
   const std::size_t bytes = norms->size() * sizeof(double);

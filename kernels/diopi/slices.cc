@@ -49,6 +49,8 @@ Status readSlice(const TensorView& tensor, int64_t dim, int64_t start,
       std::clamp<int64_t>(start < 0 ? start + size : start, 0, size);
   const int64_t last =
       std::clamp<int64_t>(end < 0 ? end + size : end, first, size);
+  // A longer step takes nothing more.
+  step = std::min(step, std::max<int64_t>(1, size));
   *part = {dim, first, (last - first + step - 1) / step, step, true};
   return checkDims("slice", tensor);
 }

@@ -4,6 +4,8 @@
 // embedding and the softmax of scores.
 #include <diopi/functions_ext.h>
 
+#include <algorithm>
+
 #include "kernels/compute/attention/rotary.h"
 #include "kernels/compute/normalization/rms_norm.h"
 #include "kernels/compute/shaped_view.h"
@@ -99,11 +101,18 @@ diopiError_t diopiRotaryEmbeddingV2(diopiContextHandle_t ctx,
                                     diopiConstTensorHandle_t cos,
                                     diopiConstTensorHandle_t sin, int64_t dim) {
   const Queue queue = queueOf(ctx);
+  const TensorView cosines = view(cos);
+  const TensorView sines = view(sin);
+  if (std::max(cosines.ndim, sines.ndim) > kMaxDims) {
+    return done(fail(Status::kUnsupported,
+                     "rotary: cos and sin of %d and %d dimensions",
+                     cosines.ndim, sines.ndim));
+  }
   for (diopiTensorHandle_t handle : {query, key}) {
     const TensorView tensor = view(handle);
     const int32_t ndim = tensor.ndim == 2 ? 3 : tensor.ndim;
-    const HalfAngles c(view(cos), dim, ndim);
-    const HalfAngles s(view(sin), dim, ndim);
+    const HalfAngles c(cosines, dim, ndim);
+    const HalfAngles s(sines, dim, ndim);
     const Status status = turnInPlace(queue, tensor, c.view, s.view, dim);
     if (status != Status::kOk) return done(status);
   }

@@ -266,14 +266,14 @@ TEST_F(DiopiAttention, LayoutsAgree) {
 
 TEST_F(DiopiAttention, EndsOnTheHostAgree) {
   run(0.0);
-  // A mask of the future, in place of is_causal.
-  std::vector<uint8_t> future(kQueries * kKeys);
-  for (int64_t i = 0; i < kQueries; ++i) {
+  // A mask of the future for each sequence, in place of is_causal.
+  std::vector<uint8_t> future(kBatch * kQueries * kKeys);
+  for (int64_t i = 0; i < kBatch * kQueries; ++i) {
     for (int64_t j = 0; j < kKeys; ++j) {
-      future[i * kKeys + j] = j > i + kKeys - kQueries;
+      future[i * kKeys + j] = j > i % kQueries + kKeys - kQueries;
     }
   }
-  const DeviceTensor<uint8_t> mask({kQueries, kKeys}, future);
+  const DeviceTensor<uint8_t> mask({kBatch, 1, kQueries, kKeys}, future);
   diopiTensor m = handleOf(mask.view());
   const int64_t ends_q[] = {0, kQueries, 2 * kQueries};
   const int64_t ends_k[] = {0, kKeys, 2 * kKeys};
@@ -312,6 +312,33 @@ TEST_F(DiopiAttention, EndsOnTheHostAgree) {
         << diopiGetLastErrorString();
     expectSame(out, dq, dk, dv);
   }
+}
+
+// Ends that begin with an empty sequence of queries are no starts.
+TEST_F(DiopiAttention, EndsOnTheHostBeginWithAnEmptySequence) {
+  const int64_t ends_q[] = {0, kBatch * kQueries};
+  const int64_t ends_k[] = {kKeys, kBatch * kKeys};
+  const auto out = queries(9);
+  int64_t sizes[4][3];
+  diopiTensor q = packed(q_, sizes[0]);
+  diopiTensor k = packed(k_, sizes[1]);
+  diopiTensor v = packed(v_, sizes[2]);
+  diopiTensor o = packed(out, sizes[3]);
+  diopiTensorHandle_t h[4] = {};
+  const auto call = [&](const diopiSize_t& cum_q, const diopiSize_t& cum_k) {
+    return diopiCustomizedFlashAttentionVarLen(
+        &context_, &o, &h[0], &h[1], &h[2], &h[3], nullptr, &q, &k, &v, cum_q,
+        cum_k, nullptr, nullptr, kBatch * kQueries, kBatch * kKeys, 0.0F,
+        kScale, false, -1, -1);
+  };
+  ASSERT_EQ(call({ends_q, 2}, {ends_k, 2}), diopiSuccess)
+      << diopiGetLastErrorString();
+  EXPECT_NE(out.read()[0], 9.0);
+  EXPECT_EQ(soft_stream_synchronize(stream_), SOFT_OK);
+  EXPECT_EQ(call({ends_q, -2}, {ends_k, 2}), diopiErrorOccurred);
+  EXPECT_EQ(call({ends_q, 2}, {nullptr, 2}), diopiErrorOccurred);
+  EXPECT_NE(std::string(diopiGetLastErrorString()).find("ends of sequences"),
+            std::string::npos);
 }
 
 }  // namespace

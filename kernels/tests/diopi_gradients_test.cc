@@ -234,6 +234,9 @@ TEST_F(Gradients, AreClippedTogether) {
   EXPECT_EQ(diopiClipGradNorm(&context_, &norm, worse, 2, 1, 2, true),
             diopiErrorOccurred);
   EXPECT_NEAR(a.read()[0], 0.6, 1e-6);
+  EXPECT_EQ(diopiClipGradNorm(&context_, &norm, grads, -1, 1, 2, true),
+            diopiErrorOccurred);
+  EXPECT_NE(text().find("-1 gradients"), std::string::npos);
 }
 
 TEST_F(Gradients, LimitTheRowsThatAreUsed) {

@@ -68,6 +68,12 @@ TEST_F(Slices, CutsAndGivesBackASlice) {
   ASSERT_EQ(diopiSliceScatter(&context_, &g, &x, &y, 1, 0, 2, 1), diopiSuccess);
   EXPECT_EQ(grad.read(),
             (Ints{3, 4, 2, 3, 4, 8, 9, 7, 8, 9, 13, 14, 12, 13, 14}));
+  const DeviceTensor<int64_t> column({3, 1}, int64_t{-1});
+  diopiTensor c = handleOf(column.view());
+  const int64_t longest = std::numeric_limits<int64_t>::max();
+  ASSERT_EQ(diopiSlice(&context_, &c, &x, 1, 1, 5, longest), diopiSuccess)
+      << text();
+  EXPECT_EQ(column.read(), (Ints{1, 6, 11}));
   EXPECT_EQ(diopiSlice(&context_, &y, &x, 1, 0, 5, 1), diopiErrorOccurred);
   EXPECT_EQ(diopiSlice(&context_, &y, &x, 1, 0, 5, 0), diopiErrorOccurred);
 }

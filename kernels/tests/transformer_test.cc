@@ -191,6 +191,10 @@ TEST_F(TransformerDouble, RotaryOfJoinedHeads) {
   expectNear(key, turned(k, cos.read(), sin.read(), 3, 2, 8, false, 1.0));
   EXPECT_EQ(diopiRotaryEmbeddingV2(&context_, &qh, &kh, &ch, &sh, 5),
             diopiErrorOccurred);
+  const auto deep = randomTensor<double>(std::vector<int64_t>(13, 1), 3);
+  diopiTensor dh = handleOf(deep.view());
+  EXPECT_EQ(diopiRotaryEmbeddingV2(&context_, &qh, &kh, &ch, &dh, 8),
+            diopiDtypeNotSupported);
 }
 
 Values maskedSoftmax(const Values& x, int64_t keys, double scale,
