@@ -71,6 +71,7 @@ diopiError_t diopiTriangularSolveBackward(
 diopiError_t diopiLinalgQR(diopiContextHandle_t ctx, diopiConstTensorHandle_t A,
                            const char* mode, diopiTensorHandle_t Q,
                            diopiTensorHandle_t R) {
+  if (mode == nullptr) mode = "";
   const bool only_r = std::strcmp(mode, "r") == 0;
   if (!only_r && std::strcmp(mode, "reduced") != 0 &&
       std::strcmp(mode, "complete") != 0) {

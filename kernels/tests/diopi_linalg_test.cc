@@ -136,6 +136,29 @@ TEST_F(Linalg, CholeskyReportsAMatrixThatIsNotPositive) {
             diopiDtypeNotSupported);
 }
 
+TEST_F(Linalg, TakesMatricesWithoutElements) {
+  const DeviceTensor<double> none({2, 0, 0}, 0.0);
+  const DeviceTensor<int32_t> info({2}, 7);
+  diopiTensor x = handleOf(none.view());
+  diopiTensor codes = handleOf(info.view());
+  ASSERT_EQ(diopiCholesky(&context_, &x, &codes, &x, false, true),
+            diopiSuccess);
+  EXPECT_EQ(soft_stream_synchronize(stream_), SOFT_OK) << soft_last_message();
+  EXPECT_EQ(info.read(), (std::vector<int32_t>{0, 0}));
+  ASSERT_EQ(diopiCholeskyBackward(&context_, &x, &x, &x, false), diopiSuccess);
+  ASSERT_EQ(
+      diopiTriangularSolve(&context_, &x, nullptr, &x, &x, false, false, false),
+      diopiSuccess);
+  ASSERT_EQ(diopiLinalgQR(&context_, &x, "reduced", &x, &x), diopiSuccess);
+  const DeviceTensor<double> tall({2, 0}, 0.0);
+  const DeviceTensor<double> unit({2, 2}, 9.0);
+  diopiTensor t = handleOf(tall.view());
+  diopiTensor q = handleOf(unit.view());
+  ASSERT_EQ(diopiLinalgQR(&context_, &t, "complete", &q, &t), diopiSuccess);
+  EXPECT_EQ(unit.read(), (Values{1, 0, 0, 1}));
+  EXPECT_EQ(soft_stream_synchronize(stream_), SOFT_OK) << soft_last_message();
+}
+
 TEST_F(Linalg, CholeskyBackward) {
   constexpr int64_t n = 4;
   const Values matrix = definite<double>(n, 1);
@@ -271,8 +294,10 @@ TYPED_TEST(LinalgOf, QrFactorsMultiplyToTheMatrix) {
                 diopiSuccess);
       EXPECT_EQ(alone.read(), r.read());
     }
-    EXPECT_EQ(diopiLinalgQR(&this->context_, &x, "thin", &x, &x),
-              diopiErrorOccurred);
+    for (const char* mode : {"thin", static_cast<const char*>(nullptr)}) {
+      EXPECT_EQ(diopiLinalgQR(&this->context_, &x, mode, &x, &x),
+                diopiErrorOccurred);
+    }
     EXPECT_EQ(diopiLinalgQR(&this->context_, &x, "reduced", &x, &x),
               n == m ? diopiSuccess : diopiErrorOccurred);
   }

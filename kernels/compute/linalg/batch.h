@@ -10,6 +10,7 @@
 #include "kernels/compute/operands.h"
 #include "kernels/compute/parallel.h"
 #include "kernels/compute/queue.h"
+#include "kernels/compute/shaped_view.h"
 #include "kernels/compute/status.h"
 
 namespace dipu::kernels::linalg {
@@ -28,6 +29,17 @@ inline Batch batchOf(const TensorView& view) {
   batch.columns = view.sizes[view.ndim - 1];
   return batch;
 }
+
+// A batch of matrices, or their transposes.
+struct Turned : ShapedView {
+  Turned(const TensorView& tensor, bool turn) : ShapedView(tensor) {
+    const int32_t last = tensor.ndim - 1;
+    for (int32_t d = 0; d <= last; ++d) {
+      const int32_t own = turn && d + 1 >= last ? 2 * last - 1 - d : d;
+      append(tensor.sizes[own], tensor.strides[own]);
+    }
+  }
+};
 
 // Status of a batch of matrices that LAPACK takes.
 inline Status checkMatrices(const char* name, const TensorView& view) {

@@ -5,7 +5,6 @@
 #include "kernels/compute/linalg/batch.h"
 #include "kernels/compute/linalg/lapack.h"
 #include "kernels/compute/linalg/linalg.h"
-#include "kernels/compute/shaped_view.h"
 
 namespace dipu::kernels {
 namespace linalg {
@@ -80,17 +79,6 @@ struct CholeskyGradientTask {
         p[row * n + column] = mean;
         p[column * n + row] = mean;
       }
-    }
-  }
-};
-
-// A batch of matrices, or their transposes.
-struct Turned : ShapedView {
-  Turned(const TensorView& tensor, bool turn) : ShapedView(tensor) {
-    const int32_t last = tensor.ndim - 1;
-    for (int32_t d = 0; d <= last; ++d) {
-      const int32_t own = turn && d + 1 >= last ? 2 * last - 1 - d : d;
-      append(tensor.sizes[own], tensor.strides[own]);
     }
   }
 };

@@ -4,6 +4,7 @@
 // column after column: a matrix of rows is its transpose.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -44,13 +45,15 @@ inline void useOneThread() {
 
 // Factorizes the triangle `uplo`, 'L' or 'U', in place; returns info.
 inline int potrf(char uplo, int n, float* a) {
+  const int step = std::max(1, n);
   int info = 0;
-  scipy_spotrf_(&uplo, &n, a, &n, &info, 1);
+  scipy_spotrf_(&uplo, &n, a, &step, &info, 1);
   return info;
 }
 inline int potrf(char uplo, int n, double* a) {
+  const int step = std::max(1, n);
   int info = 0;
-  scipy_dpotrf_(&uplo, &n, a, &n, &info, 1);
+  scipy_dpotrf_(&uplo, &n, a, &step, &info, 1);
   return info;
 }
 

@@ -13,6 +13,7 @@ struct QrTask {
   const T* input;
   T* q;  // nullptr: not wanted
   T* r;
+  T* columns;         // room for each matrix, or its q, column after column
   Batch batch;        // of the input
   int64_t q_columns;  // rows of r
 
@@ -27,9 +28,9 @@ struct QrTask {
     const int64_t m = batch.rows;
     const int64_t n = batch.columns;
     const int64_t k = std::min(m, n);
-    const int64_t widest = std::max({n, q_columns, int64_t{1}});
-    T* a = workerBuffer<kReduceSlot>().get<T>(m * widest + k + kBlock * widest);
-    T* tau = a + m * widest;
+    const int64_t widest = std::max(n, q_columns);
+    T* a = columns + i * m * widest;
+    T* tau = workerBuffer<kReduceSlot>().get<T>(k + kBlock * widest);
     T* space = tau + k;
     transpose(input + i * m * n, m, n, a);
     const auto rows = static_cast<int>(m);
@@ -101,12 +102,21 @@ Status qr(const Queue& queue, const TensorView& q, const TensorView& r,
   DenseTensor to_q(queue, wanted ? q : TensorView(), Order::kRowMajor);
   DenseTensor to_r(queue, r, Order::kRowMajor);
   if (!a.load() || !to_q.open() || !to_r.open()) return Status::kFailed;
+  const Batch batch = batchOf(input);
+  void* turned = scratchAddress(
+      queue, batch.count * batch.rows * std::max(batch.columns, columns) *
+                 static_cast<int64_t>(itemSize(input.dtype)));
+  if (turned == nullptr) return Status::kFailed;
   status = launchReal(queue, input.dtype,
-                      [batch = batchOf(input), columns, a = a.address(),
+                      [batch, columns, turned, a = a.address(),
                        q = to_q.address(), r = to_r.address()](auto tag) {
                         using T = typename decltype(tag)::type;
-                        QrTask<T>{static_cast<const T*>(a), static_cast<T*>(q),
-                                  static_cast<T*>(r), batch, columns}
+                        QrTask<T>{static_cast<const T*>(a),
+                                  static_cast<T*>(q),
+                                  static_cast<T*>(r),
+                                  static_cast<T*>(turned),
+                                  batch,
+                                  columns}
                             .run();
                       });
   return status == Status::kOk ? storeAll({&to_q, &to_r}) : status;

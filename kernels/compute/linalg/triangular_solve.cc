@@ -3,7 +3,6 @@
 #include "kernels/compute/linalg/batch.h"
 #include "kernels/compute/linalg/lapack.h"
 #include "kernels/compute/linalg/linalg.h"
-#include "kernels/compute/shaped_view.h"
 
 namespace dipu::kernels {
 namespace linalg {
@@ -48,18 +47,6 @@ struct KeepTriangleTask {
         }
       }
     });
-  }
-};
-
-// A batch of matrices transposed.
-struct Turned : ShapedView {
-  explicit Turned(const TensorView& tensor) : ShapedView(tensor) {
-    const int32_t last = tensor.ndim - 1;
-    for (int32_t d = 0; d + 1 < last; ++d) {
-      append(tensor.sizes[d], tensor.strides[d]);
-    }
-    append(tensor.sizes[last], tensor.strides[last]);
-    append(tensor.sizes[last - 1], tensor.strides[last - 1]);
   }
 };
 
@@ -124,7 +111,7 @@ Status triangularSolveBackward(const Queue& queue, const TensorView& grad_b,
   if (grad_matrix.numel == 0) return Status::kOk;
   // -g x^T, or -x g^T for the transpose.
   const TensorView& left = options.transpose ? x : slope;
-  const Turned right(options.transpose ? slope : x);
+  const Turned right(options.transpose ? slope : x, true);
   DenseTensor dm(queue, grad_matrix, Order::kRowMajor);
   if (!dm.open()) return Status::kFailed;
   status = matmul(queue, dm.view(), left, right.view);
