@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/tests/derivative.h"
@@ -140,7 +141,8 @@ TYPED_TEST(RoiAlign, ReadsBetweenPixels) {
   diopiTensor x = handleOf(images.view());
   diopiTensor b = handleOf(boxes.view());
   diopiTensor y = handleOf(out.view());
-  for (const Roi& roi : {Roi{2, true}, Roi{0, true}, Roi{3, false}}) {
+  for (const Roi& roi :
+       {Roi{2, true}, Roi{0, true}, Roi{3, false}, Roi{20, true}}) {
     ASSERT_EQ(diopiRoiAlign(&this->context_, &y, &x, &b, kScale, kRows,
                             kColumns, roi.sampling, roi.aligned),
               diopiSuccess)
@@ -159,7 +161,7 @@ TEST_F(Detection, RoiAlignBackward) {
   diopiTensor b = handleOf(boxes.view());
   diopiTensor gh = handleOf(g.view());
   diopiTensor dh = handleOf(dx.view());
-  for (const Roi& roi : {Roi{2, true}, Roi{0, false}}) {
+  for (const Roi& roi : {Roi{2, true}, Roi{0, false}, Roi{20, true}}) {
     ASSERT_EQ(diopiRoiAlignBackward(&context_, &dh, &gh, &b, kScale, kRows,
                                     kColumns, 2, kChannels, kHeight, kWidth,
                                     roi.sampling, roi.aligned),
@@ -182,6 +184,25 @@ TEST_F(Detection, RoiAlignBackward) {
   EXPECT_EQ(
       diopiRoiAlign(&context_, &gh, &dh, &gh, kScale, kRows, kColumns, 2, true),
       diopiErrorOccurred);
+}
+
+TEST_F(Detection, RoiAlignReportsMorePointsThanItTakes) {
+  const std::pair<float, int64_t> calls[] = {{2.0F, int64_t{1} << 32},
+                                             {1e12F, 0}};
+  for (const auto& [corner, sampling] : calls) {
+    const auto images = randomTensor<float>({1, 1, 4, 4}, 1);
+    const DeviceTensor<float> boxes({1, 5}, {0, 0, 0, corner, corner});
+    const DeviceTensor<float> out({1, 1, 1, 1}, 9.0F);
+    diopiTensor x = handleOf(images.view());
+    diopiTensor b = handleOf(boxes.view());
+    diopiTensor y = handleOf(out.view());
+    ASSERT_EQ(diopiRoiAlign(&context_, &y, &x, &b, 1.0, 1, 1, sampling, true),
+              diopiSuccess);
+    EXPECT_NE(soft_stream_synchronize(stream_), SOFT_OK);
+    EXPECT_NE(std::string(soft_last_message()).find("a bin of box 0 has more"),
+              std::string::npos);
+    soft_device_reset(0);
+  }
 }
 
 double focal(double x, double t, double alpha, double gamma) {

@@ -29,7 +29,8 @@ struct RoiOptions {
 // The mean of interpolated points in each of a grid of bins of a box: out is
 // [boxes, channels, bins, bins], input [batch, channels, height, width]; boxes
 // are [boxes, 5], the number of the image and corners. An image that does not
-// exist fails on the device. Enqueues and returns.
+// exist, or a bin of more than 2^24 points, fails on the device. Enqueues and
+// returns.
 Status roiAlign(const Queue& queue, const TensorView& out,
                 const TensorView& input, const TensorView& boxes,
                 const RoiOptions& options);

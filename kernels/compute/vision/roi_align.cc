@@ -7,7 +7,6 @@
 #include "kernels/compute/parallel.h"
 #include "kernels/compute/pointwise.h"
 #include "kernels/compute/vision/detection.h"
-#include "kernels/compute/worker_buffer.h"
 
 namespace dipu::kernels {
 namespace {
@@ -36,6 +35,9 @@ Between<C> between(C at, int64_t size) {
   if (low >= size - 1) return {size - 1, size - 1, C(0), true};
   return {low, low + 1, place - static_cast<C>(low), true};
 }
+
+constexpr int64_t kPart = 128;  // points that are computed at a time
+constexpr int64_t kMostPoints = int64_t{1} << 24;  // of a bin
 
 // One box: where its bins lie in the features, and how many points they have.
 template <typename C>
@@ -90,16 +92,40 @@ struct RoiTask {
     const C box_height = options.aligned ? high : std::max(high, C(1));
     box.bin_width = box_width / static_cast<C>(bin_columns);
     box.bin_height = box_height / static_cast<C>(bin_rows);
-    const bool fixed = options.sampling > 0;
-    box.columns = fixed ? options.sampling
-                        : static_cast<int64_t>(std::ceil(box.bin_width));
-    box.rows = fixed ? options.sampling
-                     : static_cast<int64_t>(std::ceil(box.bin_height));
+    box.columns = pointsAlong(box.bin_width);
+    box.rows = pointsAlong(box.bin_height);
     return box;
   }
 
-  // The points of a bin that lie in the image; returns their number.
-  int64_t pointsOf(const Box<C>& box, int64_t bin, Point<C>* points) const {
+  // Points along an axis of a bin, kMostPoints + 1 for more; none for NaN.
+  int64_t pointsAlong(C size) const {
+    constexpr int64_t kTooMany = kMostPoints + 1;
+    if (options.sampling > 0) return std::min(options.sampling, kTooMany);
+    const C count = std::ceil(size);
+    if (!(count > C(0))) return 0;
+    return count < static_cast<C>(kTooMany) ? static_cast<int64_t>(count)
+                                            : kTooMany;
+  }
+
+  // Whether a bin has no more points than can be computed; if not, the task
+  // fails.
+  bool isLimited(int64_t index, const Box<C>& box) const {
+    if (box.rows * box.columns <= kMostPoints) return true;
+    char message[128];
+    std::snprintf(message, sizeof(message),
+                  "roi_align: a bin of box %lld has more than %lld points; "
+                  "clip the boxes or choose a smaller sampling ratio",
+                  static_cast<long long>(index),
+                  static_cast<long long>(kMostPoints));
+    failTask(SOFT_LAUNCH_FAILURE, message);
+    return false;
+  }
+
+  // Calls body(points, their number) for parts of the points of a bin that lie
+  // in the image.
+  template <typename Body>
+  void forEachPart(const Box<C>& box, int64_t bin, const Body& body) const {
+    Point<C> points[kPart];
     const C x = box.x + static_cast<C>(bin % bin_columns) * box.bin_width;
     const C y = box.y + static_cast<C>(bin / bin_columns) * box.bin_height;
     int64_t found = 0;
@@ -113,28 +139,34 @@ struct RoiTask {
         if (!column.inside) continue;
         const C v = row.fraction;
         const C h = column.fraction;
+        if (found == kPart) {
+          body(points, found);
+          found = 0;
+        }
         points[found++] = {
             {row.low * width + column.low, row.low * width + column.high,
              row.high * width + column.low, row.high * width + column.high},
             {(1 - v) * (1 - h), (1 - v) * h, v * (1 - h), v * h}};
       }
     }
-    return found;
+    if (found > 0) body(points, found);
   }
 
   // Calls body(first element of the bin, image, points, number of points,
-  // share of a point) for each bin of a box.
+  // share of a point) for the points of each bin of a box, part by part.
   template <typename Body>
   void forEachBin(int64_t index, const Body& body) const {
     const int64_t image = imageOf(index);
     if (image < 0) return;
     const Box<C> box = boxAt(index);
-    const int64_t all = std::max<int64_t>(1, box.rows * box.columns);
-    auto* points = workerBuffer<kReduceSlot>().get<Point<C>>(all);
+    if (!isLimited(index, box)) return;
+    const C share =
+        C(1) / static_cast<C>(std::max<int64_t>(1, box.rows * box.columns));
+    const int64_t first = index * channels * bin_rows * bin_columns;
     for (int64_t bin = 0; bin < bin_rows * bin_columns; ++bin) {
-      const int64_t found = pointsOf(box, bin, points);
-      body(index * channels * bin_rows * bin_columns + bin, image, points,
-           found, C(1) / static_cast<C>(all));
+      forEachPart(box, bin, [&](const Point<C>* points, int64_t found) {
+        body(first + bin, image, points, found, share);
+      });
     }
   }
 
@@ -148,6 +180,7 @@ struct RoiTask {
 
   void readBox(int64_t index, int64_t bins) const {
     const int64_t plane = height * width;
+    std::fill_n(out + index * channels * bins, channels * bins, C(0));
     forEachBin(index, [&](int64_t at, int64_t image, const Point<C>* points,
                           int64_t found, C share) {
       for (int64_t c = 0; c < channels; ++c) {
@@ -158,7 +191,7 @@ struct RoiTask {
             sum += points[k].weights[q] * pixels[points[k].pixels[q]];
           }
         }
-        out[at + c * bins] = sum * share;
+        out[at + c * bins] += sum * share;
       }
     });
   }
