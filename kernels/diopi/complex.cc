@@ -14,12 +14,10 @@ using namespace dipu::kernels::diopi;  // NOLINT(build/namespaces)
 
 namespace {
 
-constexpr int kComplex64 = 15;
-constexpr int kComplex128 = 16;
-
 bool isComplex(const TensorView& tensor) {
   const auto code = static_cast<int>(tensor.dtype);
-  return (code == kComplex64 || code == kComplex128) && tensor.ndim <= kMaxDims;
+  return (code == diopi_dtype_complex64 || code == diopi_dtype_complex128) &&
+         tensor.ndim <= kMaxDims;
 }
 
 Status refuse(const char* name, const TensorView& tensor) {
@@ -32,7 +30,7 @@ Status refuse(const char* name, const TensorView& tensor) {
 // The real (0) or imaginary (1) parts of a complex tensor.
 struct Half : ShapedView {
   Half(const TensorView& complex, int64_t which) : ShapedView(complex) {
-    view.dtype = static_cast<int>(complex.dtype) == kComplex64
+    view.dtype = static_cast<int>(complex.dtype) == diopi_dtype_complex64
                      ? DType::kFloat32
                      : DType::kFloat64;
     for (int32_t d = 0; d < complex.ndim; ++d) {

@@ -13,9 +13,11 @@ namespace {
 
 using dipu::kernels::avgPool;
 using dipu::kernels::avgPoolBackward;
+using dipu::kernels::fail;
 using dipu::kernels::maxPool;
 using dipu::kernels::maxPoolBackward;
 using dipu::kernels::PoolArguments;
+using dipu::kernels::Status;
 using dipu::kernels::TensorView;
 using dipu::kernels::diopi::done;
 using dipu::kernels::diopi::poolArguments;
@@ -54,7 +56,13 @@ PoolArguments generalArguments(int32_t dimensions, const diopiSize_t& kernel,
   return arguments;
 }
 
-bool isMaximum(const char* mode) { return std::strcmp(mode, "max") == 0; }
+// Whether `mode` is "max", which it tells from "avg".
+Status readMode(const char* mode, bool* maximum) {
+  if (mode == nullptr) mode = "";
+  *maximum = std::strcmp(mode, "max") == 0;
+  if (*maximum || std::strcmp(mode, "avg") == 0) return Status::kOk;
+  return fail(Status::kInvalid, "pool has no mode '%s'", mode);
+}
 
 }  // namespace
 
@@ -125,13 +133,16 @@ bool isMaximum(const char* mode) { return std::strcmp(mode, "max") == 0; }
       diopiConstTensorHandle_t input, const char* mode, diopiSize_t ksize,    \
       diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,          \
       const bool, const bool exclusive, const bool adaptive, diopiSize_t) {   \
+    bool maximum = false;                                                     \
+    const Status status = readMode(mode, &maximum);                           \
+    if (status != Status::kOk) return done(status);                           \
     const PoolArguments arguments = generalArguments(                         \
         n, ksize, stride, padding, dilation, exclusive, adaptive);            \
-    return done(                                                              \
-        isMaximum(mode)                                                       \
-            ? maxPool(queueOf(ctx), view(out), TensorView(), view(input),     \
-                      arguments)                                              \
-            : avgPool(queueOf(ctx), view(out), view(input), arguments));      \
+    if (maximum) {                                                            \
+      return done(maxPool(queueOf(ctx), view(out), TensorView(), view(input), \
+                          arguments));                                        \
+    }                                                                         \
+    return done(avgPool(queueOf(ctx), view(out), view(input), arguments));    \
   }                                                                           \
   diopiError_t diopiPool##n##dBackward(                                       \
       diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,               \
@@ -140,13 +151,17 @@ bool isMaximum(const char* mode) { return std::strcmp(mode, "max") == 0; }
       diopiSize_t padding, diopiSize_t dilation, const bool,                  \
       const bool exclusive, const bool adaptive,                              \
       diopiConstTensorHandle_t indices) {                                     \
+    bool maximum = false;                                                     \
+    const Status status = readMode(mode, &maximum);                           \
+    if (status != Status::kOk) return done(status);                           \
     const PoolArguments arguments = generalArguments(                         \
         n, ksize, stride, padding, dilation, exclusive, adaptive);            \
-    return done(isMaximum(mode)                                               \
-                    ? maxPoolBackward(queueOf(ctx), view(grad_input),         \
-                                      view(grad_output), view(indices), n)    \
-                    : avgPoolBackward(queueOf(ctx), view(grad_input),         \
-                                      view(grad_output), arguments));         \
+    if (maximum) {                                                            \
+      return done(maxPoolBackward(queueOf(ctx), view(grad_input),             \
+                                  view(grad_output), view(indices), n));      \
+    }                                                                         \
+    return done(avgPoolBackward(queueOf(ctx), view(grad_input),               \
+                                view(grad_output), arguments));               \
   }
 
 // DIPU_AVERAGE_POOLING(n) exports averages whose divisor can be chosen; it is

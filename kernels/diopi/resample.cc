@@ -50,13 +50,14 @@ constexpr Named<PadMode> kPadModes[] = {
 template <typename T, std::size_t N>
 bool lookUp(const Named<T> (&table)[N], const char* operation, const char* name,
             T* value) {
+  if (name == nullptr) name = "";
   for (const Named<T>& entry : table) {
     if (std::strcmp(entry.name, name) == 0) {
       *value = entry.value;
       return true;
     }
   }
-  dipu::kernels::fail(Status::kInvalid, "%s: there is no mode %s", operation,
+  dipu::kernels::fail(Status::kInvalid, "%s: there is no mode '%s'", operation,
                       name);
   return false;
 }

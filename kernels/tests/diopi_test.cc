@@ -118,6 +118,43 @@ TEST_F(Diopi, GivesGradientsToThePositionsThatWereTaken) {
   EXPECT_EQ(out.read(), (Floats{1, 0, 2, 4}));
 }
 
+TEST_F(Diopi, RefusesModesThatItDoesNotKnow) {
+  const DeviceTensor<float> image({1, 1, 2}, {1, 3});
+  const DeviceTensor<float> pooled({1, 1, 1}, 9.0f);
+  const DeviceTensor<float> wide({1, 1, 4}, 9.0f);
+  diopiTensor x = handleOf(image.view());
+  diopiTensor y = handleOf(pooled.view());
+  diopiTensor w = handleOf(wide.view());
+  const int64_t two = 2;
+  const int64_t one = 1;
+  const int64_t none = 0;
+  const diopiSize_t kernel{&two, 1};
+  const int64_t pads[] = {1, 1};
+  const auto pool = [&](const char* mode) {
+    return diopiPool1d(&context_, &y, &x, mode, kernel, kernel, {&none, 1},
+                       {&one, 1}, false, false, false, {});
+  };
+  ASSERT_EQ(pool("max"), diopiSuccess) << diopiGetLastErrorString();
+  EXPECT_EQ(pooled.read()[0], 3.0f);
+  ASSERT_EQ(pool("avg"), diopiSuccess) << diopiGetLastErrorString();
+  EXPECT_EQ(pooled.read()[0], 2.0f);
+  for (const char* mode : {"sum", static_cast<const char*>(nullptr)}) {
+    EXPECT_EQ(pool(mode), diopiErrorOccurred);
+    EXPECT_EQ(diopiPool1dBackward(&context_, &x, &y, &x, mode, kernel, kernel,
+                                  {&none, 1}, {&one, 1}, false, false, false,
+                                  nullptr),
+              diopiErrorOccurred);
+    EXPECT_EQ(diopiUpsampleLinear(&context_, &w, &x, {}, false, mode),
+              diopiErrorOccurred);
+    EXPECT_EQ(diopiPad(&context_, &w, &x, {pads, 2}, mode, nullptr),
+              diopiErrorOccurred);
+    const std::string name = mode == nullptr ? "" : mode;
+    EXPECT_NE(
+        std::string(diopiGetLastErrorString()).find("no mode '" + name + "'"),
+        std::string::npos);
+  }
+}
+
 TEST_F(Diopi, AllocatesDistinctElementsAndTheirCounts) {
   const DeviceTensor<float> a({2, 2}, {3, 1, 3, 3});
   const DeviceTensor<int64_t> inverse({2, 2}, int64_t{-1});

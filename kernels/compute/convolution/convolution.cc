@@ -14,12 +14,9 @@ using convolution::Addresses;
 using convolution::kAxes;
 using convolution::Layouts;
 using convolution::Pass;
+using convolution::refuse;
 using convolution::Shape;
 using convolution::shapeOf;
-
-Status refuse(const char* what, int64_t value) {
-  return fail(Status::kInvalid, "convolution: %s %ld", what, long(value));
-}
 
 // How a call is computed: 16-bit types as float32, and products row-major.
 struct Plan {

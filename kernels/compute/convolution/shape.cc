@@ -6,11 +6,12 @@
 #include "kernels/compute/status.h"
 
 namespace dipu::kernels::convolution {
-namespace {
 
 Status refuse(const char* what, int64_t value) {
   return fail(Status::kInvalid, "convolution: %s %ld", what, long(value));
 }
+
+namespace {
 
 // Whether the kernel covers the image from a result of this size. Convolution
 // covers as much as it can; a transposed one may leave more at the end.

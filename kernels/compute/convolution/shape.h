@@ -36,6 +36,9 @@ struct Shape {
   int64_t kernelPixels() const { return kernel[0] * kernel[1] * kernel[2]; }
 };
 
+// kInvalid because of a value of `what`.
+Status refuse(const char* what, int64_t value);
+
 // The shape of the convolution from `image` to `result`, or what is wrong with
 // it. For a transposed one `image` is the output.
 Status shapeOf(const TensorView& image, const TensorView& weight,
