@@ -8,6 +8,7 @@
 #include <ATen/ops/convolution_backward.h>
 
 #include "diopi_adapter/aten/kernels.h"
+#include "diopi_adapter/runtime/handles.h"
 
 namespace dipu::aten {
 namespace {
@@ -31,10 +32,21 @@ void checkKernel(const at::Tensor& weight, at::IntArrayRef kernel_size) {
               weight.sizes());
 }
 
+// A weight on the device suffices to get here. With an image on the CPU,
+// aten::convolution would choose the CPU's algorithm, and that is this one.
+void checkDevice(const at::Tensor& tensor) {
+  if (tensor.defined() && tensor.device().type() != runtime::kDeviceType) {
+    adapter::throwNotOnDevice(tensor);
+  }
+}
+
 // Images without a sample dimension are a batch of one.
 at::Tensor convolve(const at::Tensor& self, const at::Tensor& weight,
                     at::IntArrayRef kernel_size, const OptionalTensor& bias,
                     const Attributes& a) {
+  checkDevice(self);
+  checkDevice(weight);
+  if (bias.has_value()) checkDevice(*bias);
   checkKernel(weight, kernel_size);
   const bool single = self.dim() == weight.dim() - 1;
   const std::vector<int64_t> ones(kernel_size.size(), 1);

@@ -152,3 +152,13 @@ def test_only_wanted_gradients(device: str) -> None:
 def test_zero_batch(device: str) -> None:
     module = nn.Conv2d(3, 4, 3).to(device)
     assert module(torch.randn(0, 3, 5, 5, device=device)).shape == (0, 4, 3, 3)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_images_on_the_cpu_are_refused(device: str, dims: int) -> None:
+    make = (torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.Conv3d)[dims - 1]
+    image = torch.randn(1, 1, *[5] * dims)
+    with pytest.raises(RuntimeError, match="same"), torch.no_grad():
+        make(1, 1, 3).to(device)(image)
+    with pytest.raises(RuntimeError, match="same"), torch.no_grad():
+        make(1, 1, 3, dilation=2).to(device)(image)
