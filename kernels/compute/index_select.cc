@@ -61,9 +61,10 @@ struct FillTask {
 
   void operator()() const {
     for (int64_t row = 0; row < outer * count; ++row) {
-      const int64_t at = index.at(row % count * index_stride);
+      const int64_t given = index.at(row % count * index_stride);
+      const int64_t at = given < 0 ? given + size : given;
       if (at < 0 || at >= size) {
-        reportIndex("index_fill", at, size);
+        reportIndex("index_fill", given, size);
         continue;
       }
       char* to = out + (row / count * size + at) * inner * item;

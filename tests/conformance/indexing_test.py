@@ -76,6 +76,13 @@ def test_index_add_and_copy_at_the_edges(native, no_fallback) -> None:
     check(native, "index_copy", torch.index_copy, x[0], 0, torch.tensor(1), scalar)
 
 
+def test_index_fill_counts_from_the_end(native) -> None:
+    x, index = torch.arange(5.0), torch.tensor([-1, -5, 2])
+    with native("index_fill_.int_Scalar"):
+        got = x.to("dipu").index_fill(0, index.to("dipu"), 9.0)
+    assert torch.equal(got.cpu(), x.index_fill(0, index, 9.0))
+
+
 REDUCTIONS = ("prod", "mean", "amax", "amin")
 
 
