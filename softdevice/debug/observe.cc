@@ -133,7 +133,9 @@ void observeDevice(const Device& device) {
   device.visitStreams([](soft_stream* stream) { observeStream(stream); });
 }
 
-void observeAsConfigured() {
+namespace {
+
+bool startAsConfigured() {
   const Config& settings = config();
   if (!settings.faults.empty()) faults().add(settings.faults);
   if (settings.has_schedule) schedule().set(settings.schedule_seed);
@@ -142,6 +144,14 @@ void observeAsConfigured() {
     setObserving(kTrace, true);
   }
   if (settings.counters) setObserving(kCounters, true);
+  return true;
+}
+
+}  // namespace
+
+void observeAsConfigured() {
+  static const bool started = startAsConfigured();
+  (void)started;
 }
 
 soft_status enqueueObserved(soft_stream* stream, const Task& task,

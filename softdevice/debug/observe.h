@@ -32,8 +32,8 @@ void setObserving(Observer observer, bool on);
 void observeStream(soft_stream* stream);
 void observeDevice(const Device& device);
 
-// Starts what the environment asks for. Called once, before the first device
-// is created.
+// Starts what the environment asks for, the first time. Called before the first
+// device is created and before host memory is allocated.
 void observeAsConfigured();
 
 // Enqueues a task on an observed stream, wrapped in a task that tells the

@@ -7,6 +7,7 @@
 #include "softdevice/base/machine.h"
 #include "softdevice/base/status.h"
 #include "softdevice/debug/fault.h"
+#include "softdevice/debug/observe.h"
 #include "softdevice/debug/trace.h"
 #include "softdevice/device/device.h"
 #include "softdevice/graph/capture.h"
@@ -23,6 +24,7 @@ using dipu::softdevice::deviceOfAddress;
 using dipu::softdevice::drainAllDevices;
 using dipu::softdevice::fail;
 using dipu::softdevice::findDevice;
+using dipu::softdevice::observeAsConfigured;
 using dipu::softdevice::PinnedOrigin;
 using dipu::softdevice::pinnedRegistry;
 using dipu::softdevice::traced;
@@ -141,6 +143,7 @@ soft_status soft_memory_info(int32_t device, size_t* out_free,
 
 soft_status soft_host_malloc(size_t bytes, void** out_ptr) {
   if (soft_status status = checkProcess("soft_host_malloc")) return status;
+  observeAsConfigured();  // no device need have been used
   if (soft_status status = checkUnsafe("soft_host_malloc")) return status;
   if (out_ptr == nullptr) {
     return fail(SOFT_INVALID_VALUE, "soft_host_malloc: out_ptr is NULL");

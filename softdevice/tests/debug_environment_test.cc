@@ -50,6 +50,17 @@ TEST(DebugEnvironmentTest, Faults) {
       0);
 }
 
+TEST(DebugEnvironmentTest, HostMemoryNeedsNoDevice) {
+  EXPECT_EQ(
+      runWith("SOFTDEVICE_FAULTS", "host_oom_call=1",
+              [] {
+                void* ptr = nullptr;
+                CHILD_EXPECT(soft_host_malloc(8, &ptr) == SOFT_OUT_OF_MEMORY);
+                CHILD_EXPECT(soft_host_malloc(8, &ptr) == SOFT_OK);
+              }),
+      0);
+}
+
 TEST(DebugEnvironmentTest, WrongFaultsAreExplained) {
   EXPECT_EQ(
       runWith("SOFTDEVICE_FAULTS", "lunch=3",
