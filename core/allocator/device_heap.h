@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -84,9 +85,12 @@ class DeviceHeap final : private FreeBlockObserver {
   Block* allocateSlow(BlockPool& pool, std::size_t bytes);
   Block* tryCached(BlockPool& pool, std::size_t bytes, std::size_t size);
   Block* reserve(BlockPool& pool, std::size_t bytes, std::size_t size);
-  std::byte* tryVendorAllocate(std::size_t bytes);
+  // Null when memory is short; `*out_why` is then the vendor's text.
+  std::byte* tryVendorAllocate(std::size_t bytes, std::string* out_why);
   void releaseSegments(const std::vector<Block*>& segments);
-  [[noreturn]] void throwOutOfMemory(std::size_t bytes);
+  // `why`: the vendor's text, if it was asked.
+  [[noreturn]] void throwOutOfMemory(std::size_t bytes,
+                                     const std::string& why = "");
 
   // Records one event per user. `block` is in no structure.
   void deferFree(Block* block) noexcept;

@@ -9,10 +9,12 @@
 #include <atomic>
 #include <exception>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "core/allocator/device_heap.h"
 #include "core/allocator/stat_arrays.h"
+#include "core/loader/text.h"
 #include "core/runtime/device.h"
 #include "core/runtime/error.h"
 
@@ -34,13 +36,14 @@ std::array<std::atomic<DeviceHeap*>, runtime::kMaxDevices> g_heaps{};
 Block* DeviceHeap::reserve(BlockPool& pool, std::size_t bytes,
                            std::size_t size) {
   const std::size_t segment = segmentSize(size);
-  std::byte* ptr = tryVendorAllocate(segment);
+  std::string why;
+  std::byte* ptr = tryVendorAllocate(segment, &why);
   if (ptr == nullptr) {
     finishPending();
     if (Block* block = tryCached(pool, bytes, size)) return block;
     emptyCache();
-    ptr = tryVendorAllocate(segment);
-    if (ptr == nullptr) throwOutOfMemory(bytes);
+    ptr = tryVendorAllocate(segment, &why);
+    if (ptr == nullptr) throwOutOfMemory(bytes, why);
   }
   const Lock lock(lock_);
   Block* block = addSegment(pool, ptr, segment, size);
@@ -48,14 +51,15 @@ Block* DeviceHeap::reserve(BlockPool& pool, std::size_t bytes,
   return block;
 }
 
-std::byte* DeviceHeap::tryVendorAllocate(std::size_t bytes) {
+std::byte* DeviceHeap::tryVendorAllocate(std::size_t bytes,
+                                         std::string* out_why) {
   void* ptr = nullptr;
   dipu_error* error = runtime::memoryApi().allocate(device_, bytes, &ptr);
   if (error == nullptr) return static_cast<std::byte*>(ptr);
   if (error->code != DIPU_RESOURCE_EXHAUSTED) {
     runtime::throwError(error, device_);
   }
-  error->release(error);
+  *out_why = loader::takeError(error).text;
   return nullptr;
 }
 
@@ -132,7 +136,7 @@ void DeviceHeap::removeSegment(Block* block) {
   delete block;
 }
 
-void DeviceHeap::throwOutOfMemory(std::size_t bytes) {
+void DeviceHeap::throwOutOfMemory(std::size_t bytes, const std::string& why) {
   std::size_t free = 0;
   std::size_t capacity = 0;
   runtime::check(runtime::memoryApi().get_info(device_, &free, &capacity),
@@ -153,6 +157,7 @@ void DeviceHeap::throwOutOfMemory(std::size_t bytes) {
       ") out of memory: tried to allocate ", format_size(bytes), "; capacity ",
       format_size(capacity), ", free ", format_size(free), ", allocated ",
       format_size(allocated), ", reserved ", format_size(reserved),
+      why.empty() ? "" : " (" + why + ")",
       ". Free tensors or use a smaller batch; when much more is reserved than "
       "allocated, memory is fragmented: try "
       "PYTORCH_ALLOC_CONF=max_split_size_mb:<n>, see torch.accelerator."

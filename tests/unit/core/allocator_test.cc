@@ -172,6 +172,7 @@ TEST_F(AllocatorTest, OutOfMemorySaysHowMuchAndWhatToDo) {
                        "40.00 MiB, reserved 40.00 MiB"))
       << text;
   EXPECT_TRUE(contains(text, "smaller batch")) << text;
+  EXPECT_TRUE(contains(text, "bytes do not fit)")) << text;  // the vendor's
   EXPECT_EQ(stats().num_ooms, 1);
   EXPECT_NO_THROW(allocate(20 * kMiB, 0)) << "the device still works";
 }
