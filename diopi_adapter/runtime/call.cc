@@ -51,6 +51,17 @@ std::string vendorText() {
   return text == nullptr || *text == '\0' ? "no further text" : text;
 }
 
+// A device that has failed fails every function; its own error says why.
+// Blocks.
+void throwDeviceFailure(const char* op) {
+  try {
+    runtime::synchronizeStream(runtime::currentStream());
+  } catch (c10::Error& error) {
+    error.add_context(std::string("in ") + op);
+    throw;
+  }
+}
+
 }  // namespace
 
 void CallContext::releaseArena() noexcept {
@@ -60,6 +71,7 @@ void CallContext::releaseArena() noexcept {
 bool CallContext::refuse(diopiError_t status, const char* op,
                          std::initializer_list<const at::Tensor*> tensors) {
   if (isRefusal(status)) return false;
+  throwDeviceFailure(op);
   TORCH_CHECK(false, op, " failed on ",
               runtime::deviceLabel(runtime::currentDevice()), " with ",
               toString(status), ": ", vendorText(),

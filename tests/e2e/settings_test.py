@@ -115,3 +115,20 @@ def test_wrong_seconds_are_named(value):
     done = run("import torch_dipu", DIPU_EXIT_WAIT_S=value)
     assert done.returncode != 0
     assert f"DIPU_EXIT_WAIT_S={value!r}: use a number of seconds" in done.stderr
+
+
+LOSE = """
+import torch, torch_dipu
+x = torch.ones(100, device="dipu")
+try:
+    for _ in range(20):
+        x = x * 1.01
+except torch.AcceleratorError as error:
+    print(error)
+"""
+
+
+def test_an_operator_on_a_lost_device_says_that_it_is_lost():
+    done = run(LOSE, SOFTDEVICE_FAULTS="lost=10")
+    assert "lost by fault injection" in done.stdout, done.stdout + done.stderr
+    assert "mul.Tensor" in done.stdout
