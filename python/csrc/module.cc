@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // torch_dipu._C: thin bindings; every function is described in _C.pyi's users.
+#include <c10/util/Exception.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <torch/csrc/Generator.h>
@@ -8,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <string>
 
 #include "core/random/generator.h"
@@ -173,8 +175,18 @@ void bindOperators(py::module_& m) {
 
 }  // namespace
 
+// Without the C++ stack, which tells users nothing; as torch does it.
+void translateError(std::exception_ptr pointer) {
+  try {
+    if (pointer != nullptr) std::rethrow_exception(pointer);
+  } catch (const c10::Error& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what_without_backtrace());
+  }
+}
+
 PYBIND11_MODULE(_C, m) {
   m.doc() = "Bindings of torch_dipu; not a public interface.";
+  py::register_local_exception_translator(&translateError);
   bindDevices(m);
   bindVendor(m);
   bindOperators(m);

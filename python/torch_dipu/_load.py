@@ -50,6 +50,7 @@ def _load_vendor() -> None:
         message = f"vendor {candidate.name or candidate.path!r}: {e}"
         if named:
             raise _vendors.VendorError(message) from e
+        _C._explain_missing_vendor(message)
         warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 

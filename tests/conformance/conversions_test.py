@@ -197,3 +197,4 @@ def test_a_wrong_table_is_refused(tmp_path, text: str | None, message: str) -> N
     )
     assert done.returncode != 0
     assert message in done.stderr and str(table) in done.stderr
+    assert "frame #" not in done.stderr
