@@ -28,7 +28,7 @@ std::string refusal(const TestVendor& vendor) {
 }
 
 #define EXPECT_REFUSED(vendor, part) \
-  EXPECT_NE(refusal(vendor).find(part), std::string::npos) << refusal(vendor)
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, part, refusal(vendor))
 
 TEST(Tables, AcceptsACompleteVendor) {
   TestVendor good;
