@@ -179,7 +179,8 @@ SOFT_API soft_status soft_stream_destroy(soft_stream* stream);
 SOFT_API soft_status soft_stream_get_default(int32_t device,
                                              soft_stream** out_stream);
 /* SOFT_OK when idle, SOFT_NOT_READY while anything runs or waits. When idle it
- * returns the device's sticky error, like all that synchronise. */
+ * returns the device's sticky error, like all that synchronise, and that of a
+ * lost device at once. */
 SOFT_API soft_status soft_stream_query(soft_stream* stream);
 SOFT_API soft_status soft_stream_synchronize(soft_stream* stream); /* blocks */
 /* Enqueues: later work of `stream`, of any device, waits for the event's last

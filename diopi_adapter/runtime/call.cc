@@ -51,11 +51,11 @@ std::string vendorText() {
   return text == nullptr || *text == '\0' ? "no further text" : text;
 }
 
-// A device that has failed fails every function; its own error says why.
-// Blocks.
+// A device that has failed fails every function; its own error says why. Does
+// not wait: the function may have failed behind work that never ends.
 void throwDeviceFailure(const char* op) {
   try {
-    runtime::synchronizeStream(runtime::currentStream());
+    runtime::queryStream(runtime::currentStream());
   } catch (c10::Error& error) {
     error.add_context(std::string("in ") + op);
     throw;

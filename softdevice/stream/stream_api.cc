@@ -92,8 +92,9 @@ soft_status soft_stream_query(soft_stream* stream) {
   }
   const uint64_t position = stream->tail();
   if (!stream->reached(position)) schedulePoint();
-  if (!stream->reached(position)) return SOFT_NOT_READY;
-  return stream->device().error();
+  const Device& device = stream->device();
+  if (!stream->reached(position) && !device.lost()) return SOFT_NOT_READY;
+  return device.error();
 }
 
 soft_status soft_stream_synchronize(soft_stream* stream) {

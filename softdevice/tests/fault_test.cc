@@ -131,6 +131,20 @@ TEST_F(FaultTest, ALostDeviceAnswersNothing) {
   EXPECT_OK(soft_stream_destroy(stream));
 }
 
+TEST_F(FaultTest, AQueryTellsOfTheLossWhileWorkStands) {
+  soft_stream* stream = makeStream(0);
+  std::atomic<int> runs{0};
+  ASSERT_OK(soft_fault_add("hang=1"));
+  ASSERT_OK(launchCount(stream, &runs));
+  EXPECT_SOFT(SOFT_NOT_READY, soft_stream_query(stream));
+  ASSERT_OK(soft_fault_add("lost=1"));
+  EXPECT_SOFT(SOFT_DEVICE_LOST, launchCount(stream, &runs));
+  EXPECT_SOFT(SOFT_DEVICE_LOST, soft_stream_query(stream));
+  ASSERT_OK(soft_fault_release());
+  EXPECT_SOFT(SOFT_DEVICE_LOST, soft_stream_synchronize(stream));
+  EXPECT_EQ(runs, 1);
+}
+
 TEST_F(FaultTest, ALostDeviceComesBackByClearAndReset) {
   ASSERT_OK(soft_fault_add("lost=1,device=1"));
   void* ptr = nullptr;

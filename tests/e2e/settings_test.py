@@ -132,3 +132,8 @@ def test_an_operator_on_a_lost_device_says_that_it_is_lost():
     done = run(LOSE, SOFTDEVICE_FAULTS="lost=10")
     assert "lost by fault injection" in done.stdout, done.stdout + done.stderr
     assert "mul.Tensor" in done.stdout
+
+
+def test_an_operator_on_a_lost_device_does_not_wait_for_what_stands():
+    done = run(LOSE, SOFTDEVICE_FAULTS="hang=5;lost=10")
+    assert "lost by fault injection" in done.stdout, done.stdout + done.stderr
