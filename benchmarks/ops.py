@@ -3,6 +3,8 @@
 
     ./bazelw run //benchmarks:ops -- --vs cpu
 
+Takes about three minutes.
+
 How the comparison is made: paired.py. The geometric mean of the ratios should be at
 most 0.70; no entry may be over 1.25, products and convolutions not over 1.10.
 """

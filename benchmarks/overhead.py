@@ -7,6 +7,8 @@ neither side disturbs the other. A ratio is the median of the rounds' ratios; be
 alternations then counts and is marked "best of 5".
 
     ./bazelw run //benchmarks:overhead -- --vs cpu
+
+Takes about six minutes.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from collections.abc import Callable
 
 from absl import app, flags
 
-from benchmarks import calibration
+from benchmarks import calibration, progress
 
 _VS = flags.DEFINE_enum("vs", "cpu", ["cpu"], "What to compare with.")
 _ROUNDS = flags.DEFINE_integer("rounds", 5, "Alternations per figure.", 1)
@@ -120,7 +122,7 @@ def _paired(group: str, device: str, rounds: int) -> dict[str, list[tuple]]:
     """Per figure the pairs (CPU, device), a pair per round."""
     threads = os.cpu_count() or 1
     pairs: dict[str, list[tuple]] = {}
-    for _ in range(rounds):
+    for _ in progress.rounds(rounds, group):
         baselines = [_child(group, "cpu", n) for n in sorted({1, threads})]
         ours = _child(group, device, threads)
         for name, value in ours.items():  # the better thread count is the baseline

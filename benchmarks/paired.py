@@ -20,6 +20,8 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterable
 
+from benchmarks import progress
+
 Times = dict[str, float]
 
 _BEST_OF = 5
@@ -110,7 +112,7 @@ def _rounds(
     script: str, device: str, names: Collection[str], rounds: int
 ) -> dict[str, list[tuple[float, float]]]:
     pairs: dict[str, list[tuple[float, float]]] = {}
-    for _ in range(rounds):
+    for _ in progress.rounds(rounds, f"{len(names) or 'all'} figures"):
         cpu, ours = _side(script, "cpu", names), _side(script, device, names)
         for name, value in ours.items():
             pairs.setdefault(name, []).append((cpu[name], value))

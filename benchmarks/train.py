@@ -3,6 +3,8 @@
 
     ./bazelw run //benchmarks:train -- --vs cpu
 
+Takes about four minutes.
+
 Three multilayer perceptrons, two transformers and two convolutional networks, each
 with forward, backward and an AdamW step. How the comparison is made: paired.py. The
 geometric mean of the ratios should be at most 0.80 and none over 1.10.

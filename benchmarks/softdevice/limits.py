@@ -8,6 +8,8 @@ the best round counts. The times hold on an idle machine at its fast clock, so a
 calibration loop is printed beside them: compare runs whose loops took as long.
 
     ./bazelw run //benchmarks:softdevice
+
+Takes about three minutes.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import sys
 
 from absl import app, flags
 
-from benchmarks import calibration
+from benchmarks import calibration, progress
 
 _ROUNDS = flags.DEFINE_integer("rounds", 5, "Processes per figure.", 1)
 _WHAT = flags.DEFINE_string("what", "", "Only figures whose name contains this.")
@@ -156,7 +158,7 @@ def _run(program: str, names: list[str]) -> dict[str, dict[str, float]]:
 def _measure(figures: list[Figure]) -> dict[Figure, list[float]]:
     """Values of all rounds; the programs take turns."""
     values: dict[Figure, list[float]] = {figure: [] for figure in figures}
-    for _ in range(_ROUNDS.value):
+    for _ in progress.rounds(_ROUNDS.value, f"{len(figures)} figures"):
         for program in sorted({figure.program for figure in figures}):
             own = [f for f in figures if f.program == program]
             names = {n for f in own for n in (f.value, f.base) if n}
