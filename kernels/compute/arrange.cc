@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/compute/dispatch.h"
 #include "kernels/compute/elementwise.h"
 #include "kernels/compute/index_check.h"
 #include "kernels/compute/operands.h"
@@ -54,11 +55,11 @@ int64_t sizeAlong(const TensorView& view, int64_t dim) {
   return view.ndim == 0 ? 1 : view.sizes[dim < 0 ? dim + view.ndim : dim];
 }
 
-// Dense rows in which some dimensions run backwards.
+// Dense rows in which some dimensions run backwards. T has an element's width.
+template <typename T>
 struct FlipTask {
-  char* out;
-  const char* input;
-  int64_t item;
+  T* out;
+  const T* input;
   int64_t count;
   int32_t ndim;
   int64_t sizes[kMaxDims];
@@ -83,18 +84,28 @@ struct FlipTask {
       from += (flipped[d] ? sizes[d] - 1 - at : at) * stride;
       stride *= sizes[d];
     }
-    char* to = out + row * width * item;
-    const char* source = input + from * width * item;
-    const auto bytes = static_cast<std::size_t>(item);
-    if (!flipped[ndim - 1]) {
-      std::memcpy(to, source, static_cast<std::size_t>(width) * bytes);
-      return;
-    }
-    for (int64_t i = 0; i < width; ++i) {
-      std::memcpy(to + i * item, source + (width - 1 - i) * item, bytes);
+    T* const to = out + row * width;
+    const T* const source = input + from * width;
+    if (flipped[ndim - 1]) {
+      std::reverse_copy(source, source + width, to);
+    } else {
+      std::copy_n(source, width, to);
     }
   }
 };
+
+template <typename T>
+Status launchFlip(const Queue& queue, const TensorView& input,
+                  const bool* flipped, DenseTensor& to, DenseTensor& from) {
+  FlipTask<T> task{};
+  task.out = to.address<T>();
+  task.input = from.address<T>();
+  task.count = input.numel;
+  task.ndim = input.ndim;
+  std::copy_n(input.sizes, input.ndim, task.sizes);
+  std::copy_n(flipped, input.ndim, task.flipped);
+  return queue.launch(task) ? Status::kOk : Status::kFailed;
+}
 
 // Copies the two parts into which a shift cuts one dimension, each of them
 // shifted along the remaining dimensions.
@@ -143,26 +154,24 @@ Status flip(const Queue& queue, const TensorView& out, const TensorView& input,
   if (out.dtype != input.dtype || itemSize(input.dtype) == 0) {
     return unsupportedDType("flip", input.dtype);
   }
-  FlipTask task{};
+  bool flipped[kMaxDims] = {};
   for (int64_t i = 0; i < count; ++i) {
     int64_t dim = dims[i];
     const Status status = wrapDim("flip", input.ndim, &dim);
     if (status != Status::kOk) return status;
-    if (dim < kMaxDims) task.flipped[dim] = true;
+    if (dim < kMaxDims) flipped[dim] = true;
   }
   if (out.numel == 0) return Status::kOk;
   if (input.ndim == 0) return convertTensor(queue, out, input);
   DenseTensor to(queue, out, Order::kRowMajor);
   DenseTensor from(queue, input, Order::kRowMajor);
   if (!to.open() || !from.load()) return Status::kFailed;
-  task.out = to.address<char>();
-  task.input = from.address<char>();
-  task.item = static_cast<int64_t>(itemSize(input.dtype));
-  task.count = input.numel;
-  task.ndim = input.ndim;
-  std::copy_n(input.sizes, input.ndim, task.sizes);
-  if (!queue.launch(task)) return Status::kFailed;
-  return to.store();
+  Status status = Status::kOk;
+  dispatchWidth(input.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    status = launchFlip<T>(queue, input, flipped, to, from);
+  });
+  return status == Status::kOk ? to.store() : status;
 }
 
 Status roll(const Queue& queue, const TensorView& out, const TensorView& input,

@@ -13,15 +13,27 @@ namespace {
 // The loops below move bits of an element's width. Their kernels name the
 // output's dtype as the type of such operands, so that inputs of other types
 // are converted to it.
+
+// `a` where `condition`, 0 or 1, else `b`. By masks: a random condition would
+// mislead the branches that the compiler makes of a conditional expression, and
+// it does not vectorise loops over bool.
+template <typename T>
+T choose(uint8_t condition, T a, T b) {
+  const T mask = static_cast<T>(-static_cast<T>(condition));
+  return static_cast<T>((a & mask) | (b & ~mask));
+}
+
 template <typename T>
 struct Where {
-  T operator()(bool condition, T a, T b) const { return condition ? a : b; }
+  T operator()(uint8_t condition, T a, T b) const {
+    return choose(condition, a, b);
+  }
 };
 
 template <typename T>
 struct MaskedFill {
   T value;
-  T operator()(T x, bool mask) const { return mask ? value : x; }
+  T operator()(T x, uint8_t mask) const { return choose(mask, value, x); }
 };
 
 template <typename T>
@@ -90,8 +102,9 @@ Status where(const Queue& queue, const TensorView& out,
   Status status = Status::kOk;
   const bool known = dispatchWidth(out.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    Kernel kernel = makeKernel<Where<T>, T, bool, T, T>();
+    Kernel kernel = makeKernel<Where<T>, T, uint8_t, T, T>();
     kernel.types[0] = kernel.types[2] = kernel.types[3] = out.dtype;
+    kernel.types[1] = DType::kBool;
     status = elementwise(queue, kernel, Where<T>(), {&out, &condition, &a, &b});
   });
   return known ? status : unsupportedDType("where", out.dtype);
@@ -107,8 +120,9 @@ Status maskedFill(const Queue& queue, const TensorView& out,
   Status status = Status::kOk;
   dispatchWidth(out.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    Kernel kernel = makeKernel<MaskedFill<T>, T, T, bool>();
+    Kernel kernel = makeKernel<MaskedFill<T>, T, T, uint8_t>();
     kernel.types[0] = kernel.types[1] = out.dtype;
+    kernel.types[2] = DType::kBool;
     status = elementwise(queue, kernel, MaskedFill<T>{static_cast<T>(bits)},
                          {&out, &input, &mask});
   });

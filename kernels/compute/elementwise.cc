@@ -7,6 +7,7 @@
 #include "kernels/compute/domain.h"
 #include "kernels/compute/parallel.h"
 #include "kernels/compute/strided_task.h"
+#include "kernels/compute/transpose_copy.h"
 
 namespace dipu::kernels {
 namespace {
@@ -136,6 +137,25 @@ Status launchStrided(const Queue& queue, const Kernel& kernel, const void* op,
   return queue.launchPrefix(task, bytes) ? Status::kOk : Status::kFailed;
 }
 
+// A copy without conversion whose sides are dense along different dimensions.
+bool isTransposedCopy(const Kernel& kernel, const TensorView* const* views,
+                      const Domain& domain) {
+  return kernel.loop == nullptr && views[0]->dtype == views[1]->dtype &&
+         isTransposed(domain, static_cast<int64_t>(itemSize(views[0]->dtype)));
+}
+
+Status launchTransposedCopy(const Queue& queue, const TensorView* const* views,
+                            const Domain& domain) {
+  char* const to = queue.translate<char>(views[0]->data, spanBytes(*views[0]));
+  char* const from =
+      queue.translate<char>(views[1]->data, spanBytes(*views[1]));
+  if (to == nullptr || from == nullptr) {
+    return Status::kOk;  // enqueued as a failure
+  }
+  return launchTransposed(
+      queue, domain, static_cast<int64_t>(itemSize(views[0]->dtype)), to, from);
+}
+
 }  // namespace
 
 Status elementwiseErased(const Queue& queue, const Kernel& kernel,
@@ -156,6 +176,9 @@ Status elementwiseErased(const Queue& queue, const Kernel& kernel,
   if (status != Status::kOk) return status;
   if (operands[0]->numel == 0) return Status::kOk;
   const int64_t chunk = arrangeRows(&domain);
+  if (isTransposedCopy(kernel, operands, domain)) {
+    return launchTransposedCopy(queue, operands, domain);
+  }
   return launchStrided(queue, kernel, op, op_bytes, operands, domain, chunk);
 }
 

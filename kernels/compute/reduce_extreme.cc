@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "kernels/compute/compute_dispatch.h"
+#include "kernels/compute/lanes.h"
 #include "kernels/compute/reduce.h"
 #include "kernels/compute/reducer.h"
 
@@ -43,21 +44,41 @@ struct ValueOp {
   using In = T;
   using Acc = T;
   using Out = T;
+  using Mask = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
 
   T start() const { return weakest<T, max>(); }
+  // NaN is remembered apart from the comparisons, which are then the
+  // processor's own maximum and minimum.
   void row(T* acc, const T* x, int64_t count, int64_t) const {
-    constexpr int64_t kLanes = 32;
+    T best = *acc;
+    const int64_t some = count / kLanes * kLanes;
+    if (some > 0) best = stronger<T, max>(best, block(x, some));
+    for (int64_t i = some; i < count; ++i) best = stronger<T, max>(best, x[i]);
+    *acc = best;
+  }
+
+  // Of a multiple of kLanes elements.
+  static T block(const T* x, int64_t count) {
     T lanes[kLanes];
-    for (T& lane : lanes) lane = *acc;
-    int64_t i = 0;
-    for (; i + kLanes <= count; i += kLanes) {
+    Mask nan[kLanes];
+    for (int64_t k = 0; k < kLanes; ++k) {
+      lanes[k] = x[k];
+      nan[k] = isNan(x[k]);
+    }
+    const auto better = [](T a, T b) { return (max ? b > a : b < a) ? b : a; };
+    for (int64_t i = kLanes; i < count; i += kLanes) {
       for (int64_t k = 0; k < kLanes; ++k) {
-        lanes[k] = stronger<T, max>(lanes[k], x[i + k]);
+        lanes[k] = better(lanes[k], x[i + k]);
+        nan[k] |= isNan(x[i + k]);
       }
     }
-    for (; i < count; ++i) lanes[0] = stronger<T, max>(lanes[0], x[i]);
-    for (const T lane : lanes) *acc = stronger<T, max>(*acc, lane);
+    if (foldLanes(nan, [](Mask a, Mask b) { return Mask(a | b); }) != 0) {
+      return std::numeric_limits<T>::quiet_NaN();
+    }
+    return foldLanes(lanes, better);
   }
+
+  static Mask isNan(T x) { return x != x ? Mask(-1) : Mask(0); }
   void columns(T* acc, const T* x, int64_t stride, int64_t rows, int64_t count,
                int64_t) const {
     for (int64_t row = 0; row < rows; ++row, x += stride) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/compute/compute_dispatch.h"
+#include "kernels/compute/lanes.h"
 #include "kernels/compute/reduce.h"
 #include "kernels/compute/reducer.h"
 
@@ -21,26 +22,27 @@ struct FoldOp {
   Acc start() const { return static_cast<Wide>(Fold::kStart); }
 
   void row(Acc* acc, const T* x, int64_t count, int64_t) const {
-    constexpr int64_t kLanes = 32;
-    for (int64_t begin = 0; begin < count; begin += kBlock) {
-      const int64_t end = std::min(count, begin + kBlock);
-      T lanes[kLanes];
-      for (T& lane : lanes) lane = static_cast<T>(Fold::kStart);
-      int64_t i = begin;
-      for (; i + kLanes <= end; i += kLanes) {
-        for (int64_t k = 0; k < kLanes; ++k) {
-          lanes[k] = Fold::apply(lanes[k], x[i + k]);
-        }
-      }
-      Wide total = static_cast<Wide>(Fold::kStart);
-      for (; i < end; ++i) total = Fold::apply(total, Wide(x[i]));
-      for (int64_t width = kLanes / 2; width > 0; width /= 2) {
-        for (int64_t k = 0; k < width; ++k) {
-          lanes[k] = Fold::apply(lanes[k], lanes[k + width]);
-        }
-      }
-      *acc = Fold::apply(*acc, Fold::apply(total, Wide(lanes[0])));
+    Wide total = *acc;
+    while (count >= kLanes) {
+      const int64_t some = std::min(count, kBlock) / kLanes * kLanes;
+      total = Fold::apply(total, Wide(block(x, some)));
+      x += some;
+      count -= some;
     }
+    for (int64_t i = 0; i < count; ++i) total = Fold::apply(total, Wide(x[i]));
+    *acc = total;
+  }
+
+  // Of a multiple of kLanes elements.
+  static T block(const T* x, int64_t count) {
+    T lanes[kLanes];
+    for (int64_t k = 0; k < kLanes; ++k) lanes[k] = x[k];
+    for (int64_t i = kLanes; i < count; i += kLanes) {
+      for (int64_t k = 0; k < kLanes; ++k) {
+        lanes[k] = Fold::apply(lanes[k], x[i + k]);
+      }
+    }
+    return foldLanes(lanes, [](T a, T b) { return Fold::apply(a, b); });
   }
 
   void columns(Acc* acc, const T* x, int64_t stride, int64_t rows,
@@ -54,7 +56,6 @@ struct FoldOp {
 
   static void takeRows(Acc* acc, const T* x, int64_t stride, int64_t rows,
                        int64_t count) {
-    constexpr int64_t kLanes = 32;
     int64_t j = 0;
     for (; j + kLanes <= count; j += kLanes) {
       T lanes[kLanes];

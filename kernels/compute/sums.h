@@ -3,6 +3,9 @@
 // Sums over many elements: in the compute type over short blocks, which
 // vectorise, and in double across blocks, so that the error does not grow with
 // the length.
+//
+// The functions are always inlined: called from the body of a parallel loop
+// they would stay calls, whose terms the compiler does not vectorise.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +25,8 @@ inline constexpr int64_t kSumBlock = 2048;
 // The sums of term(i), a Pair<T>, for i in [begin, end). Four chains of
 // additions side by side hide their latency.
 template <typename T, typename Term>
-inline Pair<T> sumBlock(int64_t begin, int64_t end, const Term& term) {
+[[gnu::always_inline]] inline Pair<T> sumBlock(int64_t begin, int64_t end,
+                                               const Term& term) {
   const int64_t quarter = (end - begin) / 4;
   T a0 = 0, a1 = 0, a2 = 0, a3 = 0;
   T b0 = 0, b1 = 0, b2 = 0, b3 = 0;
@@ -51,7 +55,8 @@ inline Pair<T> sumBlock(int64_t begin, int64_t end, const Term& term) {
 
 // The sums of term(i), a Pair<T>, for i in [0, count).
 template <typename T, typename Term>
-inline Pair<double> sumPairs(int64_t count, const Term& term) {
+[[gnu::always_inline]] inline Pair<double> sumPairs(int64_t count,
+                                                    const Term& term) {
   Pair<double> total{0, 0};
   for (int64_t begin = 0; begin < count; begin += kSumBlock) {
     const int64_t end = std::min(count, begin + kSumBlock);
@@ -64,7 +69,7 @@ inline Pair<double> sumPairs(int64_t count, const Term& term) {
 
 // The sum of term(i), a T.
 template <typename T, typename Term>
-inline double sumTerms(int64_t count, const Term& term) {
+[[gnu::always_inline]] inline double sumTerms(int64_t count, const Term& term) {
   double total = 0;
   for (int64_t begin = 0; begin < count; begin += kSumBlock) {
     const int64_t end = std::min(count, begin + kSumBlock);

@@ -14,6 +14,9 @@ namespace {
 // Clears one side of a diagonal in matrices of any strides.
 struct TriangleTask {
   char* out;
+  // Where the other side is copied from, laid out as the result, whose rows are
+  // dense; nullptr when it is in its place.
+  const char* input;
   int64_t item;
   bool lower;
   int64_t diagonal;
@@ -26,19 +29,26 @@ struct TriangleTask {
   int64_t sizes[kMaxDims];
   int64_t strides[kMaxDims];
 
-  void clearRow(int64_t number) const {
+  void doRow(int64_t number) const {
     const int64_t row = number % rows;
     int64_t rest = number / rows;
-    char* p = out + row * row_stride;
+    int64_t offset = row * row_stride;
     for (int32_t d = ndim - 1; d >= 0; --d) {
-      p += rest % sizes[d] * strides[d];
+      offset += rest % sizes[d] * strides[d];
       rest /= sizes[d];
     }
+    char* const p = out + offset;
     const int64_t border = row + diagonal + (lower ? 1 : 0);
     const int64_t cut = std::clamp<int64_t>(border, 0, columns);
     const int64_t begin = lower ? cut : 0;
     const int64_t end = lower ? columns : cut;
     const auto bytes = static_cast<std::size_t>(item);
+    if (input != nullptr) {
+      const int64_t first = lower ? 0 : end;
+      const int64_t kept = columns - (end - begin);
+      std::memcpy(p + first * item, input + offset + first * item,
+                  static_cast<std::size_t>(kept) * bytes);
+    }
     if (column_stride == item) {
       std::memset(p + begin * item, 0,
                   static_cast<std::size_t>(end - begin) * bytes);
@@ -51,7 +61,7 @@ struct TriangleTask {
   void operator()() const {
     parallelFor(matrices * rows, grainFor(columns),
                 [this](int64_t begin, int64_t end) {
-                  for (int64_t i = begin; i < end; ++i) clearRow(i);
+                  for (int64_t i = begin; i < end; ++i) doRow(i);
                 });
   }
 };
@@ -75,6 +85,13 @@ struct OneHotTask {
   }
 };
 
+// Whether the kept side is copied by the task itself, in the same pass.
+bool isCopiedByRow(const TensorView& out, const TensorView& input) {
+  return out.data != input.data && sameShape(out, input) &&
+         std::equal(out.strides, out.strides + out.ndim, input.strides) &&
+         out.strides[out.ndim - 1] == 1;
+}
+
 }  // namespace
 
 Status triangle(const Queue& queue, Triangle which, const TensorView& out,
@@ -85,12 +102,16 @@ Status triangle(const Queue& queue, Triangle which, const TensorView& out,
                 "dimensions",
                 out.ndim);
   }
-  if (out.data != input.data) {
+  if (out.numel == 0) return Status::kOk;
+  TriangleTask task;
+  task.input = nullptr;
+  if (isCopiedByRow(out, input)) {
+    task.input = translateView<char>(queue, input);
+    if (task.input == nullptr) return Status::kOk;  // enqueued as a failure
+  } else if (out.data != input.data) {
     const Status status = convertTensor(queue, out, input);
     if (status != Status::kOk) return status;
   }
-  if (out.numel == 0) return Status::kOk;
-  TriangleTask task;
   task.out = translateView<char>(queue, out);
   if (task.out == nullptr) return Status::kOk;
   task.item = static_cast<int64_t>(itemSize(out.dtype));

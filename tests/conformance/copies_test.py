@@ -238,3 +238,24 @@ def test_meta(device: str) -> None:
     assert meta.copy_(torch.zeros(2, 3, device=device)).is_meta
     with pytest.raises(NotImplementedError, match="meta"):
         torch.zeros(2, 3, device=device).copy_(meta)
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.uint8, torch.float16, torch.float32, torch.float64]
+)
+@pytest.mark.parametrize("rows", [1, 15, 16, 65])
+@pytest.mark.parametrize("columns", [2, 17, 64, 130])
+def test_transposed(
+    no_fallback, dtype: torch.dtype, rows: int, columns: int, device: str
+) -> None:
+    """Such copies go tile by tile; these sizes leave tiles of all kinds."""
+    host = torch.arange(3 * rows * columns).reshape(3, rows, columns).to(dtype)
+    target = torch.zeros(3, columns, rows + 2, dtype=dtype).to(device)
+    with no_fallback():
+        copied = host.to(device).transpose(1, 2).contiguous()
+        target[:, :, 1:-1].copy_(host.to(device).transpose(1, 2))
+        turned = host.to(device).permute(2, 1, 0).contiguous()
+    assert torch.equal(copied.cpu(), host.transpose(1, 2))
+    assert torch.equal(target.cpu()[:, :, 1:-1], host.transpose(1, 2))
+    assert not target.cpu()[:, :, [0, -1]].any()
+    assert torch.equal(turned.cpu(), host.permute(2, 1, 0))

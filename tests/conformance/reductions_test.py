@@ -60,6 +60,23 @@ def test_extremes_of_nan_and_nothing(native, device: str) -> None:
         torch.amin(torch.zeros(0, 3, device=device), 0)
 
 
+@pytest.mark.parametrize("place", [0, 31, 32, 95, 96, 99])
+def test_an_extreme_finds_nan_anywhere(no_fallback, place: int, device: str) -> None:
+    """Rows are compared in lanes, NaN apart from them, and the rest one by one."""
+    x = torch.randn(4, 100)
+    x[1, place] = NAN
+    y = x.to(device)
+    with no_fallback():
+        largest, smallest = y.amax(1).cpu(), y.amin(1).cpu()
+        values, indices = y.max(1)
+    assert torch.equal(largest.isnan(), torch.tensor([False, True, False, False]))
+    assert torch.equal(smallest.isnan(), largest.isnan())
+    assert indices.cpu()[1] == place
+    assert torch.equal(largest[2:], x[2:].amax(1))
+    assert torch.equal(smallest[2:], x[2:].amin(1))
+    assert torch.equal(values.cpu()[2:], x[2:].amax(1))
+
+
 @pytest.mark.filterwarnings("ignore:_aminmax is deprecated")
 def test_old_aminmax(native) -> None:
     x = make(torch.float32, 4, 6)
