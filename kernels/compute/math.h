@@ -25,12 +25,14 @@ inline double erf(double x) { return std::erf(x); }
 inline double sin(double x) { return std::sin(x); }
 inline double cos(double x) { return std::cos(x); }
 
-// exp(n ln2 + r) = 2^n (1 + r + r^2 q(r)). The power of two is applied in two
-// halves, so that results underflow to denormal numbers and overflow to
-// infinity instead of wrapping.
-inline float exp(float x) {
-  x = x < -104.0f ? -104.0f : x;
-  x = x > 89.0f ? 89.0f : x;
+// The parts of an exponential: exp(x) = 2^exponent y, y from 0.7 to 1.42.
+struct ExpParts {
+  int32_t exponent;
+  float y;
+};
+
+// exp(n ln2 + r) = 2^n (1 + r + r^2 q(r)).
+inline ExpParts expParts(float x) {
   const float n = __builtin_rintf(x * 1.44269504f);
   float r = x - n * 0.693359375f;
   r = r - n * -2.12194440e-4f;
@@ -39,11 +41,28 @@ inline float exp(float x) {
   q = q * r + 0.0416683941487f;
   q = q * r + 0.166665201048f;
   q = q * r + 0.499999934127f;
-  const float y = 1.0f + (r + r * r * q);
-  const auto exponent = static_cast<int32_t>(n);
-  const int32_t half = exponent >> 1;
-  return y * bitCast<float>((half + 127) << 23) *
-         bitCast<float>((exponent - half + 127) << 23);
+  return {static_cast<int32_t>(n), 1.0f + (r + r * r * q)};
+}
+
+// 2^exponent for exponents of normal numbers.
+inline float powerOfTwo(int32_t exponent) {
+  return bitCast<float>((exponent + 127) << 23);
+}
+
+// The power of two is applied in two halves, so that results underflow to
+// denormal numbers and overflow to infinity instead of wrapping.
+inline float exp(float x) {
+  x = x < -104.0f ? -104.0f : x;
+  x = x > 89.0f ? 89.0f : x;
+  const ExpParts parts = expParts(x);
+  const int32_t half = parts.exponent >> 1;
+  return parts.y * powerOfTwo(half) * powerOfTwo(parts.exponent - half);
+}
+
+// exp(x) for |x| <= 87, where the result is a normal number.
+inline float expBounded(float x) {
+  const ExpParts parts = expParts(x);
+  return parts.y * powerOfTwo(parts.exponent);
 }
 
 // The parts of a logarithm: x = 2^exponent (1 + f), log(1 + f) = f + rest.
@@ -133,7 +152,7 @@ inline float erf(float x) {
   q = q * t + 0.63321994146f;
   q = q * t + 1.12957839852f;
   q = q * t - 0.000188034462726f;
-  const float large = 1.0f - exp(-q);
+  const float large = 1.0f - expBounded(-q);  // q is 18 at most
   return a < 1.0f ? x + x * p : __builtin_copysignf(large, x);
 }
 
