@@ -16,8 +16,9 @@ struct GatherTask {
   const T* input;
   IndexedLines indexed;
   void operator()() const {
-    indexed.all("gather",
-                [this](int64_t to, int64_t from) { out[to] = input[from]; });
+    indexed.all("gather", [to = out, from = input](int64_t i, int64_t at) {
+      to[i] = from[at];
+    });
   }
 };
 
@@ -29,9 +30,14 @@ struct AssignTask {
   T value;
   IndexedLines indexed;
   void operator()() const {
-    indexed.all("scatter", [this](int64_t from, int64_t to) {
-      out[to] = src != nullptr ? src[from] : value;
-    });
+    if (src == nullptr) {
+      indexed.all("scatter",
+                  [to = out, x = value](int64_t, int64_t at) { to[at] = x; });
+    } else {
+      indexed.all("scatter", [to = out, from = src](int64_t i, int64_t at) {
+        to[at] = from[i];
+      });
+    }
   }
 };
 
@@ -44,11 +50,15 @@ struct CombineTask {
   IndexedLines indexed;
   void operator()() const {
     using C = ComputeType<T>;
-    indexed.all("scatter", [this](int64_t from, int64_t to) {
-      const C x = convertValue<C>(out[to]);
-      const C y = convertValue<C>(src != nullptr ? src[from] : value);
-      out[to] = convertValue<T>(static_cast<C>(add ? x + y : x * y));
-    });
+    // A number is a source whose elements are all the same one.
+    const T* const source = src != nullptr ? src : &value;
+    const int64_t step = src != nullptr ? 1 : 0;
+    indexed.all("scatter",
+                [source, step, sum = add, to = out](int64_t i, int64_t at) {
+                  const C x = convertValue<C>(to[at]);
+                  const C y = convertValue<C>(source[i * step]);
+                  to[at] = convertValue<T>(static_cast<C>(sum ? x + y : x * y));
+                });
   }
 };
 
