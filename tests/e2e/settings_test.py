@@ -117,6 +117,12 @@ def test_wrong_seconds_are_named(value):
     assert f"DIPU_EXIT_WAIT_S={value!r}: use a number of seconds" in done.stderr
 
 
+def test_wrong_autograd_threads_are_named_at_import():
+    done = run("import torch_dipu", DIPU_AUTOGRAD_THREADS="perhaps")
+    assert done.returncode == 1
+    assert done.stderr.count("DIPU_AUTOGRAD_THREADS='perhaps': use 1 or 0") == 1
+
+
 LOSE = """
 import torch, torch_dipu
 x = torch.ones(100, device="dipu")
