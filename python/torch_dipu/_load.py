@@ -87,6 +87,21 @@ def is_report() -> bool:
     return sys.argv[:1] == ["-m"] and PACKAGE in sys.orig_argv
 
 
+def _warn_of_unknown_settings() -> None:
+    """Names variables that look like ours and have no effect."""
+    vendors = _vendors.names()
+    if info := _C._vendor_info():
+        vendors.add(str(info["name"]))
+    for name, near in _env.unknown(vendors).items():
+        meant = f"did you mean {' or '.join(near)}? " if near else ""
+        warnings.warn(
+            f"{name} is set, but there is no such setting; {meant}"
+            f"`python -m {PACKAGE} env` lists all",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
 def load(strict: bool = True) -> None:
     """Called by the package's import, once.
 
@@ -107,6 +122,8 @@ def load(strict: bool = True) -> None:
         if strict:
             raise
         _failure = str(e)
+    finally:
+        _warn_of_unknown_settings()
 
 
 def failure() -> str:

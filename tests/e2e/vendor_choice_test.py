@@ -73,7 +73,7 @@ def test_the_only_vendor_with_a_card_is_taken(site):
     site("alpha", ALPHA)
     done = run(site, PRINT)
     assert done.stdout.strip() == "alpha", done.stderr
-    done = run(site, PRINT, DIPU_CARDS="0")
+    done = run(site, PRINT, TEST_VENDOR_CARDS="0")
     assert done.stdout.strip() == "droplet", done.stderr
 
 
