@@ -14,9 +14,9 @@
  * Errors. As in softdevice.h; wrong text is SOFT_INVALID_VALUE, and
  * soft_last_message() says what was expected.
  *
- * Configuration by environment, read once when the first device is used; a
- * wrong value makes every function that needs a device fail with an
- * explanation:
+ * Configuration by environment, read once: when devices are first counted or
+ * used, or pinned memory is first allocated. A wrong value makes every function
+ * that needs a device fail with an explanation:
  *   SOFTDEVICE_FAULTS         as soft_fault_add
  *   SOFTDEVICE_SCHEDULE_SEED  as soft_schedule_set
  *   SOFTDEVICE_TRACE          entries to keep, as soft_trace_start

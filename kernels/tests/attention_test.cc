@@ -164,56 +164,69 @@ TEST(Attention, AddsSlopesAndMasks) {
   });
 }
 
-// Sequences of different lengths give what each gives alone.
-TEST(Attention, KeepsSequencesApart) {
+// Sequences of different lengths, one after the other.
+struct Packed {
   const std::vector<int64_t> q_starts = {0, 3, 3, 73};
   const std::vector<int32_t> k_starts = {0, 4, 9, 149};
   const DeviceTensor<double> q = randomTensor<double>({75, 2, 3}, 1);
   const DeviceTensor<double> k = randomTensor<double>({149, 2, 3}, 2);
   const DeviceTensor<double> v = randomTensor<double>({149, 2, 3}, 3);
-  const DeviceTensor<double> out({75, 2, 3}, 9.0);
-  const DeviceTensor<double> lse({3, 2, 70}, 9.0);
-  const DeviceTensor<int64_t> starts_q({4}, q_starts);
-  const DeviceTensor<int32_t> starts_k({4}, k_starts);
-  AttentionArguments arguments;
-  arguments.q = q.view();
-  arguments.k = k.view();
-  arguments.v = v.view();
-  arguments.q_starts = starts_q.view();
-  arguments.k_starts = starts_k.view();
-  arguments.max_q = 70;
-  arguments.max_k = 140;
-  arguments.causal = true;
-  TestQueue queue;
-  AttentionStatistics statistics;
-  statistics.logsumexp = lse.view();
-  ASSERT_EQ(attention(queue, arguments, out.view(), statistics), Status::kOk)
-      << lastMessage();
-  const auto part = [](const DeviceTensor<double>& from, int64_t begin,
-                       int64_t end) {
-    const Values all = from.read();
-    return DeviceTensor<double>(
-        {1, end - begin, 2, 3},
-        Values(all.begin() + begin * 6, all.begin() + end * 6));
-  };
-  const Values result = out.read();
-  for (int b = 0; b < 3; ++b) {
-    const Shape shape{
-        1, q_starts[b + 1] - q_starts[b], k_starts[b + 1] - k_starts[b], 2, 2,
-        3};
-    if (shape.queries == 0) continue;
-    Call<double> call(shape);
-    call.arguments.scale = 1.0;
-    call.q = part(q, q_starts[b], q_starts[b + 1]);
-    call.k = part(k, k_starts[b], k_starts[b + 1]);
-    call.v = part(v, k_starts[b], k_starts[b + 1]);
-    const Values expected = reference(call, windowBias(shape, 1 << 20, 0)).out;
-    const Values actual(result.begin() + q_starts[b] * 6,
-                        result.begin() + q_starts[b + 1] * 6);
-    expectNear(actual, expected, 1e-12);
+  const DeviceTensor<double> out{{75, 2, 3}, 9.0};
+  const DeviceTensor<double> lse{{3, 2, 70}, 9.0};
+
+  Status run() const {
+    const DeviceTensor<int64_t> starts_q({4}, q_starts);
+    const DeviceTensor<int32_t> starts_k({4}, k_starts);
+    TestQueue queue;
+    AttentionArguments arguments;
+    arguments.q = q.view();
+    arguments.k = k.view();
+    arguments.v = v.view();
+    arguments.q_starts = starts_q.view();
+    arguments.k_starts = starts_k.view();
+    arguments.max_q = 70;
+    arguments.max_k = 140;
+    arguments.causal = true;
+    AttentionStatistics statistics;
+    statistics.logsumexp = lse.view();
+    return attention(queue, arguments, out.view(), statistics);
   }
-  EXPECT_EQ(result.back(), 0.0);     // belongs to no sequence
-  EXPECT_EQ(lse.read()[3], -kNone);  // past the three queries of the first one
+
+  // A sequence by itself.
+  Call<double> sequence(int index) const {
+    const int64_t q_begin = q_starts[index], q_end = q_starts[index + 1];
+    const int64_t k_begin = k_starts[index], k_end = k_starts[index + 1];
+    Call<double> call({1, q_end - q_begin, k_end - k_begin, 2, 2, 3});
+    call.arguments.scale = 1.0;
+    call.q = tokens(q, q_begin, q_end);
+    call.k = tokens(k, k_begin, k_end);
+    call.v = tokens(v, k_begin, k_end);
+    return call;
+  }
+
+  static DeviceTensor<double> tokens(const DeviceTensor<double>& from,
+                                     int64_t begin, int64_t end) {
+    const Values all = from.read();
+    return {{1, end - begin, 2, 3},
+            Values(all.begin() + begin * 6, all.begin() + end * 6)};
+  }
+};
+
+// Sequences of different lengths give what each gives alone.
+TEST(Attention, KeepsSequencesApart) {
+  const Packed packed;
+  ASSERT_EQ(packed.run(), Status::kOk) << lastMessage();
+  for (int i = 0; i < 3; ++i) {
+    const Call<double> alone = packed.sequence(i);
+    if (alone.shape.queries == 0) continue;
+    const DeviceTensor<double> actual =
+        Packed::tokens(packed.out, packed.q_starts[i], packed.q_starts[i + 1]);
+    const Bias bias = windowBias(alone.shape, 1 << 20, 0);
+    expectNear(actual.read(), reference(alone, bias).out, 1e-12);
+  }
+  EXPECT_EQ(packed.out.read().back(), 0.0);  // belongs to no sequence
+  // Past the three queries of the first one.
+  EXPECT_EQ(packed.lse.read()[3], -kNone);
 }
 
 // Sequences of at most 4 tokens whose queries are the keys.

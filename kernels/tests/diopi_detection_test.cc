@@ -225,52 +225,70 @@ Values focalLoss(const Values& x, const Values& t, double alpha, double gamma,
   return {reduction == ReductionMean ? sum / double(x.size()) : sum};
 }
 
-TEST_F(Detection, FocalLossAndItsGradient) {
-  const auto x = randomTensor<double>({3, 4}, 1);
-  const DeviceTensor<double> t({3, 4},
-                               {1, 0, 0, 1, 0, 0.5, 1, 0, 0.25, 1, 0, 0});
-  const DeviceTensor<double> dx({3, 4}, 9.0);
-  diopiTensor xh = handleOf(x.view());
-  diopiTensor th = handleOf(t.view());
-  diopiTensor dh = handleOf(dx.view());
+class FocalLoss : public Detection {
+ protected:
+  void expectLossAndGradient(float alpha, float gamma,
+                             diopiReduction_t reduction) {
+    const std::vector<int64_t> sizes = reduction == ReductionNone
+                                           ? std::vector<int64_t>{3, 4}
+                                           : std::vector<int64_t>{};
+    const DeviceTensor<double> out(sizes, 9.0);
+    const DeviceTensor<double> dx({3, 4}, 9.0);
+    const auto g = randomTensor<double>(sizes, 2);
+    diopiTensor x = handleOf(x_.view());
+    diopiTensor t = handleOf(t_.view());
+    diopiTensor y = handleOf(out.view());
+    diopiTensor gh = handleOf(g.view());
+    diopiTensor dh = handleOf(dx.view());
+    ASSERT_EQ(
+        diopiSigmoidFocalLoss(&context_, &y, &x, &t, alpha, gamma, reduction),
+        diopiSuccess)
+        << text();
+    const auto loss = [&](const Values& at) {
+      return focalLoss(at, t_.read(), alpha, gamma, reduction);
+    };
+    expectNear(out, loss(x_.read()));
+    ASSERT_EQ(diopiSigmoidFocalLossBackward(&context_, &gh, &x, &t, &dh, gamma,
+                                            alpha, reduction),
+              diopiSuccess)
+        << text();
+    expectSlopes(dx, derivative(x_.read(), g.read(), loss));
+  }
+
+  const DeviceTensor<double> x_ = randomTensor<double>({3, 4}, 1);
+  const DeviceTensor<double> t_{{3, 4},
+                                {1, 0, 0, 1, 0, 0.5, 1, 0, 0.25, 1, 0, 0}};
+};
+
+TEST_F(FocalLoss, HasTheGradientOfTheFormula) {
   for (const diopiReduction_t reduction :
        {ReductionNone, ReductionMean, ReductionSum}) {
     for (const float alpha : {0.25F, -1.0F}) {
       for (const float gamma : {0.0F, 0.5F, 2.0F}) {
-        const std::vector<int64_t> sizes = reduction == ReductionNone
-                                               ? std::vector<int64_t>{3, 4}
-                                               : std::vector<int64_t>{};
-        const DeviceTensor<double> out(sizes, 9.0);
-        const auto g = randomTensor<double>(sizes, 2);
-        diopiTensor oh = handleOf(out.view());
-        diopiTensor gh = handleOf(g.view());
-        ASSERT_EQ(diopiSigmoidFocalLoss(&context_, &oh, &xh, &th, alpha, gamma,
-                                        reduction),
-                  diopiSuccess)
-            << text();
-        expectNear(out, focalLoss(x.read(), t.read(), alpha, gamma, reduction));
-        ASSERT_EQ(diopiSigmoidFocalLossBackward(&context_, &gh, &xh, &th, &dh,
-                                                gamma, alpha, reduction),
-                  diopiSuccess)
-            << text();
-        expectSlopes(dx, derivative(x.read(), g.read(), [&](const Values& at) {
-                       return focalLoss(at, t.read(), alpha, gamma, reduction);
-                     }));
+        expectLossAndGradient(alpha, gamma, reduction);
       }
     }
   }
-  EXPECT_EQ(diopiSigmoidFocalLoss(&context_, &dh, &xh, &th, 0.25F, 2.0F,
-                                  ReductionMean),
-            diopiErrorOccurred);
+}
+
+TEST_F(FocalLoss, RefusesAMeanWithSizes) {
+  diopiTensor x = handleOf(x_.view());
+  diopiTensor t = handleOf(t_.view());
+  EXPECT_EQ(
+      diopiSigmoidFocalLoss(&context_, &x, &x, &t, 0.25F, 2.0F, ReductionMean),
+      diopiErrorOccurred);
+}
+
+TEST_F(FocalLoss, StaysFiniteFarOut) {
   const DeviceTensor<float> extreme({2}, {500.0F, -500.0F});
   const DeviceTensor<float> classes({2}, {0.0F, 1.0F});
   const DeviceTensor<float> loss({2}, 9.0F);
-  diopiTensor eh = handleOf(extreme.view());
-  diopiTensor ch = handleOf(classes.view());
-  diopiTensor lh = handleOf(loss.view());
-  ASSERT_EQ(diopiSigmoidFocalLoss(&context_, &lh, &eh, &ch, -1.0F, 2.0F,
-                                  ReductionNone),
-            diopiSuccess);
+  diopiTensor x = handleOf(extreme.view());
+  diopiTensor t = handleOf(classes.view());
+  diopiTensor y = handleOf(loss.view());
+  ASSERT_EQ(
+      diopiSigmoidFocalLoss(&context_, &y, &x, &t, -1.0F, 2.0F, ReductionNone),
+      diopiSuccess);
   EXPECT_EQ(loss.read(), (std::vector<float>{500.0F, 500.0F}));
 }
 

@@ -4,14 +4,14 @@
 // with differences.
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <functional>
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "kernels/tests/derivative.h"
 #include "kernels/tests/device_tensor.h"
 #include "kernels/tests/diopi_fixture.h"
+#include "kernels/tests/matrices.h"
 
 namespace dipu::kernels {
 namespace {
@@ -22,34 +22,12 @@ using testing::doubles;
 using testing::expectNear;
 using testing::expectSlopes;
 using testing::handleOf;
+using testing::multiply;
+using testing::part;
 using testing::randomTensor;
 using testing::randomValues;
+using testing::transpose;
 using testing::Values;
-
-// a @ b for matrices of rows.
-Values multiply(const Values& a, const Values& b, int64_t m, int64_t k,
-                int64_t n) {
-  Values c(m * n);
-  for (int64_t i = 0; i < m; ++i) {
-    for (int64_t j = 0; j < n; ++j) {
-      for (int64_t p = 0; p < k; ++p)
-        c[i * n + j] += a[i * k + p] * b[p * n + j];
-    }
-  }
-  return c;
-}
-
-Values transpose(const Values& a, int64_t m, int64_t n) {
-  Values t(a.size());
-  for (int64_t i = 0; i < m; ++i) {
-    for (int64_t j = 0; j < n; ++j) t[j * m + i] = a[i * n + j];
-  }
-  return t;
-}
-
-Values part(const Values& all, int64_t index, int64_t size) {
-  return {all.begin() + index * size, all.begin() + (index + 1) * size};
-}
 
 // A symmetric positive-definite matrix.
 template <typename T>
@@ -189,83 +167,38 @@ TEST_F(Linalg, CholeskyBackward) {
   }
 }
 
-TEST_F(Linalg, TriangularSolve) {
-  constexpr int64_t n = 4;
-  constexpr int64_t k = 3;
-  Values values = randomValues<double>(2 * n * n, 1);
-  for (int64_t i = 0; i < 2 * n; ++i) values[i * n + i % n] += 3;
-  const DeviceTensor<double> a({2, n, n}, values);
-  const auto b = randomTensor<double>({2, n, k}, 2);
-  const auto g = randomTensor<double>({2, n, k}, 3);
-  const DeviceTensor<double> x({2, n, k}, 9.0);
-  const DeviceTensor<double> copy({2, n, n}, 9.0);
-  const DeviceTensor<double> da({2, n, n}, 9.0);
-  const DeviceTensor<double> db({2, n, k}, 9.0);
-  diopiTensor h[] = {handleOf(a.view()),    handleOf(b.view()),
-                     handleOf(g.view()),    handleOf(x.view()),
-                     handleOf(copy.view()), handleOf(da.view()),
-                     handleOf(db.view())};
-  for (int bits = 0; bits < 8; ++bits) {
-    const bool upper = (bits & 1) != 0;
-    const bool turned = (bits & 2) != 0;
-    const bool unit = (bits & 4) != 0;
-    ASSERT_EQ(diopiTriangularSolve(&context_, &h[3], &h[4], &h[1], &h[0], upper,
-                                   turned, unit),
-              diopiSuccess)
-        << text();
-    EXPECT_EQ(copy.read(), values);
-    Values product;
-    for (int64_t i = 0; i < 2; ++i) {
-      Values t = part(values, i, n * n);
-      for (int64_t j = 0; j < n * n; ++j) {
-        if (upper ? j % n < j / n : j % n > j / n) t[j] = 0;
-        if (unit && j % n == j / n) t[j] = 1;
-      }
-      if (turned) t = transpose(t, n, n);
-      const Values p = multiply(t, part(x.read(), i, n * k), n, n, k);
-      product.insert(product.end(), p.begin(), p.end());
+constexpr int64_t kQrRows = 5;
+
+// Checks factors of two matrices: orthogonal columns times a triangle.
+template <typename T>
+void expectQr(const DeviceTensor<T>& a, const DeviceTensor<T>& q,
+              const DeviceTensor<T>& r, int64_t columns, int64_t n) {
+  const Values qs = doubles(q.read());
+  const Values rs = doubles(r.read());
+  Values product;
+  for (int64_t i = 0; i < 2; ++i) {
+    const Values one = part(qs, i, kQrRows * columns);
+    const Values triangle = part(rs, i, columns * n);
+    const Values p = multiply(one, triangle, kQrRows, columns, n);
+    product.insert(product.end(), p.begin(), p.end());
+    const Values unit = multiply(transpose(one, kQrRows, columns), one, columns,
+                                 kQrRows, columns);
+    for (int64_t j = 0; j < columns * columns; ++j) {
+      EXPECT_NEAR(unit[j], j % (columns + 1) == 0 ? 1 : 0, 1e-5);
     }
-    expectNear(b, product);
-    ASSERT_EQ(
-        diopiTriangularSolveBackward(&context_, &h[6], &h[5], &h[2], nullptr,
-                                     &h[3], &h[1], &h[0], upper, turned, unit),
-        diopiSuccess)
-        << text();
-    const auto solve = [&](bool moves_b) {
-      return [&, moves_b, upper, turned, unit](const Values& at) {
-        const DeviceTensor<double> moved({2, n, moves_b ? k : n}, at);
-        const DeviceTensor<double> out({2, n, k}, 9.0);
-        diopiTensor m = handleOf(moved.view());
-        diopiTensor o = handleOf(out.view());
-        EXPECT_EQ(
-            diopiTriangularSolve(&context_, &o, nullptr, moves_b ? &m : &h[1],
-                                 moves_b ? &h[0] : &m, upper, turned, unit),
-            diopiSuccess);
-        return out.read();
-      };
-    };
-    expectSlopes(db, derivative(b.read(), g.read(), solve(true)));
-    expectSlopes(da, derivative(values, g.read(), solve(false)));
+    EXPECT_EQ(triangle[n], 0.0);
   }
-  EXPECT_EQ(diopiTriangularSolve(&context_, &h[0], nullptr, &h[1], &h[0], true,
-                                 false, false),
-            diopiErrorOccurred);
-  const auto one = randomTensor<double>({1, n, n}, 1);
-  diopiTensor single = handleOf(one.view());
-  EXPECT_EQ(diopiTriangularSolve(&context_, &h[3], nullptr, &h[1], &single,
-                                 true, false, false),
-            diopiDtypeNotSupported);
+  expectNear(a, product);
 }
 
 TYPED_TEST(LinalgOf, QrFactorsMultiplyToTheMatrix) {
   using T = TypeParam;
   for (const int64_t n : {3, 5, 7}) {
-    constexpr int64_t m = 5;
-    const int64_t k = std::min(m, n);
-    const auto a = randomTensor<T>({2, m, n}, 1);
+    const int64_t k = std::min(kQrRows, n);
+    const auto a = randomTensor<T>({2, kQrRows, n}, 1);
     diopiTensor x = handleOf(a.view());
-    for (const int64_t columns : {k, m}) {
-      const DeviceTensor<T> q({2, m, columns}, T(9));
+    for (const int64_t columns : {k, kQrRows}) {
+      const DeviceTensor<T> q({2, kQrRows, columns}, T(9));
       const DeviceTensor<T> r({2, columns, n}, T(9));
       diopiTensor qh = handleOf(q.view());
       diopiTensor rh = handleOf(r.view());
@@ -273,33 +206,26 @@ TYPED_TEST(LinalgOf, QrFactorsMultiplyToTheMatrix) {
                               columns == k ? "reduced" : "complete", &qh, &rh),
                 diopiSuccess)
           << diopiGetLastErrorString();
-      const Values qs = doubles(q.read());
-      const Values rs = doubles(r.read());
-      Values product;
-      for (int64_t i = 0; i < 2; ++i) {
-        const Values one = part(qs, i, m * columns);
-        const Values p = multiply(one, part(rs, i, columns * n), m, columns, n);
-        product.insert(product.end(), p.begin(), p.end());
-        const Values unit =
-            multiply(transpose(one, m, columns), one, columns, m, columns);
-        for (int64_t j = 0; j < columns * columns; ++j) {
-          EXPECT_NEAR(unit[j], j % (columns + 1) == 0 ? 1 : 0, 1e-5);
-        }
-        EXPECT_EQ(rs[i * columns * n + n], 0.0);
-      }
-      expectNear(a, product);
+      expectQr(a, q, r, columns, n);
       const DeviceTensor<T> alone({2, columns, n}, T(9));
       diopiTensor ah = handleOf(alone.view());
       ASSERT_EQ(diopiLinalgQR(&this->context_, &x, "r", nullptr, &ah),
                 diopiSuccess);
       EXPECT_EQ(alone.read(), r.read());
     }
+  }
+}
+
+TYPED_TEST(LinalgOf, QrRefusesOtherModesAndSizes) {
+  for (const int64_t n : {3, 5, 7}) {
+    const auto a = randomTensor<TypeParam>({2, kQrRows, n}, 1);
+    diopiTensor x = handleOf(a.view());
     for (const char* mode : {"thin", static_cast<const char*>(nullptr)}) {
       EXPECT_EQ(diopiLinalgQR(&this->context_, &x, mode, &x, &x),
                 diopiErrorOccurred);
     }
     EXPECT_EQ(diopiLinalgQR(&this->context_, &x, "reduced", &x, &x),
-              n == m ? diopiSuccess : diopiErrorOccurred);
+              n == kQrRows ? diopiSuccess : diopiErrorOccurred);
   }
 }
 

@@ -154,49 +154,63 @@ TEST_F(Forms, OfInstanceNorms) {
   }
 }
 
-TEST_F(Forms, OfLayersFromAnAxisOn) {
-  const auto x = randomTensor<double>({3, 2, 4}, 1);
-  const auto w = randomTensor<double>({2, 4}, 2);
-  const auto b = randomTensor<double>({2, 4}, 3);
+class LayersFromAnAxisOn : public Forms {
+ protected:
+  // Into `out`, mean_ and spread_.
+  diopiError_t normalize(const DeviceTensor<double>& out, int64_t axis) {
+    diopiTensor h[] = {handleOf(out.view()),     handleOf(mean_.view()),
+                       handleOf(spread_.view()), handleOf(x_.view()),
+                       handleOf(w_.view()),      handleOf(b_.view())};
+    return diopiLayerNormGB(&context_, &h[0], &h[1], &h[2], &h[3], &h[4], &h[5],
+                            1e-5, axis);
+  }
+
+  // Without statistics.
+  Values forward(const Values& at) {
+    const DeviceTensor<double> moved({3, 2, 4}, at);
+    const DeviceTensor<double> out({3, 2, 4}, 9.0);
+    diopiTensor h[] = {handleOf(out.view()), handleOf(moved.view()),
+                       handleOf(w_.view()), handleOf(b_.view())};
+    EXPECT_EQ(diopiLayerNormGB(&context_, &h[0], nullptr, nullptr, &h[1], &h[2],
+                               &h[3], 1e-5, -2),
+              diopiSuccess);
+    return out.read();
+  }
+
+  const DeviceTensor<double> x_ = randomTensor<double>({3, 2, 4}, 1);
+  const DeviceTensor<double> w_ = randomTensor<double>({2, 4}, 2);
+  const DeviceTensor<double> b_ = randomTensor<double>({2, 4}, 3);
+  const DeviceTensor<double> out_{{3, 2, 4}, 9.0};
+  const DeviceTensor<double> mean_{{3}, 9.0};
+  const DeviceTensor<double> spread_{{3}, 9.0};
+};
+
+TEST_F(LayersFromAnAxisOn, AreCountedFromEitherEnd) {
+  ASSERT_EQ(normalize(out_, 1), diopiSuccess) << text();
+  expectNear(out_, forward(x_.read()));
+  EXPECT_EQ(normalize(out_, 3), diopiErrorOccurred);
+}
+
+TEST_F(LayersFromAnAxisOn, HaveTheGradientsOfDifferences) {
   const auto g = randomTensor<double>({3, 2, 4}, 4);
-  const DeviceTensor<double> out({3, 2, 4}, 9.0);
-  const DeviceTensor<double> mean({3}, 9.0);
-  const DeviceTensor<double> spread({3}, 9.0);
   const DeviceTensor<double> dx({3, 2, 4}, 9.0);
   const DeviceTensor<double> dw({2, 4}, 9.0);
   const DeviceTensor<double> db({2, 4}, 9.0);
-  diopiTensor h[] = {handleOf(x.view()),      handleOf(w.view()),
-                     handleOf(b.view()),      handleOf(g.view()),
-                     handleOf(out.view()),    handleOf(mean.view()),
-                     handleOf(spread.view()), handleOf(dx.view()),
-                     handleOf(dw.view()),     handleOf(db.view())};
-  ASSERT_EQ(diopiLayerNormGB(&context_, &h[4], &h[5], &h[6], &h[0], &h[1],
-                             &h[2], 1e-5, 1),
+  ASSERT_EQ(normalize(out_, 1), diopiSuccess) << text();
+  diopiTensor h[] = {
+      handleOf(dx.view()), handleOf(dw.view()),    handleOf(db.view()),
+      handleOf(g.view()),  handleOf(x_.view()),    handleOf(w_.view()),
+      handleOf(b_.view()), handleOf(mean_.view()), handleOf(spread_.view())};
+  ASSERT_EQ(diopiLayerNormGBBackward(&context_, &h[0], &h[1], &h[2], &h[3],
+                                     &h[4], &h[5], &h[6], &h[7], &h[8], 1),
             diopiSuccess)
       << text();
-  const auto forward = [&](const Values& at) {
-    const DeviceTensor<double> moved({3, 2, 4}, at);
-    const DeviceTensor<double> result({3, 2, 4}, 9.0);
-    diopiTensor input = handleOf(moved.view());
-    diopiTensor y = handleOf(result.view());
-    EXPECT_EQ(diopiLayerNormGB(&context_, &y, nullptr, nullptr, &input, &h[1],
-                               &h[2], 1e-5, -2),
-              diopiSuccess);
-    return result.read();
-  };
-  expectNear(out, forward(x.read()));
-  ASSERT_EQ(diopiLayerNormGBBackward(&context_, &h[7], &h[8], &h[9], &h[3],
-                                     &h[0], &h[1], &h[2], &h[5], &h[6], 1),
-            diopiSuccess)
-      << text();
-  expectSlopes(dx, derivative(x.read(), g.read(), forward));
+  expectSlopes(dx, derivative(x_.read(), g.read(),
+                              [&](const Values& at) { return forward(at); }));
   Values sums(8);
   const Values gs = g.read();
   for (std::size_t i = 0; i < gs.size(); ++i) sums[i % 8] += gs[i];
   expectNear(db, sums);
-  EXPECT_EQ(diopiLayerNormGB(&context_, &h[4], &h[5], &h[6], &h[0], &h[1],
-                             &h[2], 1e-5, 3),
-            diopiErrorOccurred);
 }
 
 }  // namespace

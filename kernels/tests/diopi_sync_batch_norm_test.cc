@@ -72,97 +72,125 @@ class SyncBatchNorm : public testing::Diopi {
   const DeviceTensor<double> b_ = randomTensor<double>({kChannels}, 4);
 };
 
-TEST_F(SyncBatchNorm, JoinsStatistics) {
+DeviceTensor<double> stacked(const Values& first, const Values& second) {
+  Values all = first;
+  all.insert(all.end(), second.begin(), second.end());
+  return {{2, kChannels}, all};
+}
+
+class JoinedStatistics : public SyncBatchNorm {
+ protected:
+  diopiError_t join(const DeviceTensor<double>& mean_all,
+                    const DeviceTensor<double>& invstd_all) {
+    const DeviceTensor<float> counts({2}, {2.0F * kWidth, 3.0F * kWidth});
+    diopiTensor h[] = {
+        handleOf(mean_.view()),        handleOf(invstd_.view()),
+        handleOf(x_.view()),           handleOf(mean_all.view()),
+        handleOf(invstd_all.view()),   handleOf(running_mean_.view()),
+        handleOf(running_var_.view()), handleOf(counts.view())};
+    const diopiError_t status = diopiBatchNormGatherStatsWithCounts(
+        &context_, &h[0], &h[1], &h[2], &h[3], &h[4], &h[5], &h[6], 0.25F,
+        static_cast<float>(kEps), &h[7]);
+    soft_stream_synchronize(stream_);
+    return status;
+  }
+
+  const DeviceTensor<double> mean_{{kChannels}, 9.0};
+  const DeviceTensor<double> invstd_{{kChannels}, 9.0};
+  const DeviceTensor<double> running_mean_{{kChannels}, 1.0};
+  const DeviceTensor<double> running_var_{{kChannels}, 2.0};
+};
+
+TEST_F(JoinedStatistics, AreThoseOfAllSamples) {
   const Values x = x_.read();
   const std::size_t cut = 2 * kChannels * kWidth;  // 2 samples, then 3
   const Moments first = moments({x.begin(), x.begin() + cut});
   const Moments second = moments({x.begin() + cut, x.end()});
-  Values means = first.mean;
-  Values spreads = first.invstd;
-  means.insert(means.end(), second.mean.begin(), second.mean.end());
-  spreads.insert(spreads.end(), second.invstd.begin(), second.invstd.end());
-  const DeviceTensor<double> mean_all({2, kChannels}, means);
-  const DeviceTensor<double> invstd_all({2, kChannels}, spreads);
-  const DeviceTensor<float> counts({2}, {2.0F * kWidth, 3.0F * kWidth});
-  const DeviceTensor<double> mean({kChannels}, 9.0);
-  const DeviceTensor<double> invstd({kChannels}, 9.0);
-  const DeviceTensor<double> running_mean({kChannels}, 1.0);
-  const DeviceTensor<double> running_var({kChannels}, 2.0);
-  diopiTensor h[] = {
-      handleOf(mean.view()),         handleOf(invstd.view()),
-      handleOf(mean_all.view()),     handleOf(invstd_all.view()),
-      handleOf(running_mean.view()), handleOf(running_var.view()),
-      handleOf(counts.view()),       handleOf(x_.view())};
-  ASSERT_EQ(diopiBatchNormGatherStatsWithCounts(
-                &context_, &h[0], &h[1], &h[7], &h[2], &h[3], &h[4], &h[5],
-                0.25F, static_cast<float>(kEps), &h[6]),
+  ASSERT_EQ(join(stacked(first.mean, second.mean),
+                 stacked(first.invstd, second.invstd)),
             diopiSuccess)
       << diopiGetLastErrorString();
   const Moments all = moments(x);
-  const Values means_read = mean.read();
-  const Values spreads_read = invstd.read();
   for (int64_t c = 0; c < kChannels; ++c) {
-    EXPECT_NEAR(means_read[c], all.mean[c], 1e-12);
+    EXPECT_NEAR(mean_.read()[c], all.mean[c], 1e-12);
     // eps went through float32.
-    EXPECT_NEAR(spreads_read[c], all.invstd[c], 1e-10);
-    EXPECT_NEAR(running_mean.read()[c], 0.75 + 0.25 * all.mean[c], 1e-12);
-    EXPECT_NEAR(running_var.read()[c], 1.5 + 0.25 * all.var[c], 1e-10);
+    EXPECT_NEAR(invstd_.read()[c], all.invstd[c], 1e-10);
+    EXPECT_NEAR(running_mean_.read()[c], 0.75 + 0.25 * all.mean[c], 1e-12);
+    EXPECT_NEAR(running_var_.read()[c], 1.5 + 0.25 * all.var[c], 1e-10);
   }
-  EXPECT_EQ(diopiBatchNormGatherStatsWithCounts(&context_, &h[0], &h[1], &h[7],
-                                                &h[2], &h[7], &h[4], &h[5],
-                                                0.25F, 1e-5F, &h[6]),
-            diopiErrorOccurred);
 }
 
-TEST_F(SyncBatchNorm, NormalizesAndDifferentiates) {
-  const Moments m = moments(x_.read());
-  const DeviceTensor<double> mean({kChannels}, m.mean);
-  const DeviceTensor<double> invstd({kChannels}, m.invstd);
-  const DeviceTensor<double> out({5, kChannels, kWidth}, 9.0);
-  const DeviceTensor<double> dx({5, kChannels, kWidth}, 9.0);
-  const DeviceTensor<double> sum_dy({kChannels}, 9.0);
-  const DeviceTensor<double> sum_dy_xmu({kChannels}, 9.0);
-  const DeviceTensor<double> dw({kChannels}, 9.0);
-  const DeviceTensor<double> db({kChannels}, 9.0);
-  const DeviceTensor<int32_t> counts({2}, {8, 12});
-  diopiTensor x = handleOf(x_.view());
-  diopiTensor g = handleOf(g_.view());
-  diopiTensor w = handleOf(w_.view());
-  diopiTensor b = handleOf(b_.view());
-  diopiTensor mh = handleOf(mean.view());
-  diopiTensor sh = handleOf(invstd.view());
-  diopiTensor y = handleOf(out.view());
-  diopiTensor dxh = handleOf(dx.view());
-  diopiTensor sum = handleOf(sum_dy.view());
-  diopiTensor product = handleOf(sum_dy_xmu.view());
-  diopiTensor dwh = handleOf(dw.view());
-  diopiTensor dbh = handleOf(db.view());
-  diopiTensor n = handleOf(counts.view());
-  ASSERT_EQ(diopiBatchNormElemt(&context_, &y, &x, &w, &b, &mh, &sh, 0.0F),
-            diopiSuccess)
-      << diopiGetLastErrorString();
-  expectNear(out, normalized(x_.read(), w_.read(), b_.read()));
-  ASSERT_EQ(
-      diopiBatchNormBackwardReduce(&context_, &sum, &product, &dwh, &dbh, &g,
-                                   &x, &mh, &sh, &w, true, true, true),
-      diopiSuccess)
-      << diopiGetLastErrorString();
-  ASSERT_EQ(diopiBatchNormBackwardElemt(&context_, &dxh, &g, &x, &mh, &sh, &w,
-                                        &sum, &product, &n),
-            diopiSuccess)
-      << diopiGetLastErrorString();
+TEST_F(JoinedStatistics, NeedOneLinePerDevice) {
+  const DeviceTensor<double> means({2, kChannels}, 1.0);
+  EXPECT_EQ(join(means, x_), diopiErrorOccurred);
+}
+
+class SyncBatchNormElements : public SyncBatchNorm {
+ protected:
+  // Into out_.
+  diopiError_t normalize(const DeviceTensor<double>& weight) {
+    diopiTensor h[] = {handleOf(out_.view()),   handleOf(x_.view()),
+                       handleOf(weight.view()), handleOf(b_.view()),
+                       handleOf(mean_.view()),  handleOf(invstd_.view())};
+    return diopiBatchNormElemt(&context_, &h[0], &h[1], &h[2], &h[3], &h[4],
+                               &h[5], 0.0F);
+  }
+
+  // Into dx_, dw_ and db_.
+  void differentiate() {
+    const DeviceTensor<double> sum_dy({kChannels}, 9.0);
+    const DeviceTensor<double> sum_dy_xmu({kChannels}, 9.0);
+    const DeviceTensor<int32_t> counts({2}, {8, 12});
+    diopiTensor x = handleOf(x_.view());
+    diopiTensor g = handleOf(g_.view());
+    diopiTensor w = handleOf(w_.view());
+    diopiTensor mean = handleOf(mean_.view());
+    diopiTensor invstd = handleOf(invstd_.view());
+    diopiTensor sum = handleOf(sum_dy.view());
+    diopiTensor product = handleOf(sum_dy_xmu.view());
+    diopiTensor dx = handleOf(dx_.view());
+    diopiTensor dw = handleOf(dw_.view());
+    diopiTensor db = handleOf(db_.view());
+    diopiTensor n = handleOf(counts.view());
+    ASSERT_EQ(
+        diopiBatchNormBackwardReduce(&context_, &sum, &product, &dw, &db, &g,
+                                     &x, &mean, &invstd, &w, true, true, true),
+        diopiSuccess)
+        << diopiGetLastErrorString();
+    ASSERT_EQ(diopiBatchNormBackwardElemt(&context_, &dx, &g, &x, &mean,
+                                          &invstd, &w, &sum, &product, &n),
+              diopiSuccess)
+        << diopiGetLastErrorString();
+    soft_stream_synchronize(stream_);
+  }
+
+  const Moments moments_ = moments(x_.read());
+  const DeviceTensor<double> mean_{{kChannels}, moments_.mean};
+  const DeviceTensor<double> invstd_{{kChannels}, moments_.invstd};
+  const DeviceTensor<double> out_{{5, kChannels, kWidth}, 9.0};
+  const DeviceTensor<double> dx_{{5, kChannels, kWidth}, 9.0};
+  const DeviceTensor<double> dw_{{kChannels}, 9.0};
+  const DeviceTensor<double> db_{{kChannels}, 9.0};
+};
+
+TEST_F(SyncBatchNormElements, AreNormalized) {
+  ASSERT_EQ(normalize(w_), diopiSuccess) << diopiGetLastErrorString();
+  expectNear(out_, normalized(x_.read(), w_.read(), b_.read()));
+  EXPECT_EQ(normalize(g_), diopiErrorOccurred);
+}
+
+TEST_F(SyncBatchNormElements, HaveTheGradientsOfTheFormula) {
+  differentiate();
   const Values gs = g_.read();
-  expectSlopes(dx, derivative(x_.read(), gs, [&](const Values& at) {
+  expectSlopes(dx_, derivative(x_.read(), gs, [&](const Values& at) {
                  return normalized(at, w_.read(), b_.read());
                }));
-  expectSlopes(dw, derivative(w_.read(), gs, [&](const Values& at) {
+  expectSlopes(dw_, derivative(w_.read(), gs, [&](const Values& at) {
                  return normalized(x_.read(), at, b_.read());
                }));
-  expectSlopes(db, derivative(b_.read(), gs, [&](const Values& at) {
+  expectSlopes(db_, derivative(b_.read(), gs, [&](const Values& at) {
                  return normalized(x_.read(), w_.read(), at);
                }));
-  EXPECT_EQ(diopiBatchNormElemt(&context_, &y, &x, &g, &b, &mh, &sh, 0.0F),
-            diopiErrorOccurred);
 }
 
 }  // namespace

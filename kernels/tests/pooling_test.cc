@@ -120,51 +120,61 @@ TYPED_TEST(PoolingTest, MaximumAndItsPosition) {
   }
 }
 
+// An average divides by the size with padding, that without, or a given one.
+enum class Divisor { kPadded, kCovered, kFive };
+
+// Checks y against the averages of x, and dx against those that g went to.
+template <typename T>
+void expectAverages(const Case& c, Divisor divisor, const DeviceTensor<T>& x,
+                    const DeviceTensor<T>& y, const DeviceTensor<T>& g,
+                    const DeviceTensor<T>& dx) {
+  const double tolerance = sizeof(T) == 2 ? 1e-2 : 1e-6;
+  const auto in = x.read();
+  const auto out = y.read();
+  const auto gradient = g.read();
+  std::vector<double> expected(in.size(), 0.0);
+  const int64_t pixels = c.out_height * c.out_width;
+  for (int64_t i = 0; i < static_cast<int64_t>(out.size()); ++i) {
+    const int64_t plane = i / pixels * c.in_height * c.in_width;
+    int64_t padded = 0;
+    const auto positions =
+        window(c, i % pixels / c.out_width, i % pixels % c.out_width, &padded);
+    const int64_t covered = static_cast<int64_t>(positions.size());
+    const double count = double(divisor == Divisor::kPadded ? padded
+                                : divisor == Divisor::kFive ? 5
+                                                            : covered);
+    double sum = 0;
+    for (int64_t k : positions) {
+      sum += testing::asDouble(in[plane + k]);
+      expected[plane + k] += testing::asDouble(gradient[i]) / count;
+    }
+    ASSERT_NEAR(testing::asDouble(out[i]), sum / count, tolerance);
+  }
+  const auto actual = dx.read();
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    ASSERT_NEAR(testing::asDouble(actual[i]), expected[i], tolerance);
+  }
+}
+
 TYPED_TEST(PoolingTest, AverageAndItsGradient) {
   using T = TypeParam;
   TestQueue queue;
-  const double tolerance = sizeof(T) == 2 ? 1e-2 : 1e-6;
   for (const Case& c : kCases) {
     if (c.height.dilation != 1) continue;
     for (bool last : {false, true}) {
-      for (int64_t mode = 0; mode < 3; ++mode) {
+      for (Divisor divisor :
+           {Divisor::kPadded, Divisor::kCovered, Divisor::kFive}) {
+        if (c.adaptive && divisor != Divisor::kPadded) continue;
         PoolArguments a = arguments(c);
-        a.count_include_pad = mode == 0;
-        a.divisor = mode == 2 ? 5 : 0;
-        if (c.adaptive && mode != 0) continue;
+        a.count_include_pad = divisor == Divisor::kPadded;
+        a.divisor = divisor == Divisor::kFive ? 5 : 0;
         const auto x = image<T>(c.in_height, c.in_width, last, 1);
         const auto y = image<T>(c.out_height, c.out_width, last, 2);
         const auto g = image<T>(c.out_height, c.out_width, last, 3);
         const auto dx = image<T>(c.in_height, c.in_width, last, 4);
         ASSERT_EQ(avgPool(queue, y.view(), x.view(), a), Status::kOk);
         ASSERT_EQ(avgPoolBackward(queue, dx.view(), g.view(), a), Status::kOk);
-        const auto in = x.read();
-        const auto gradient = g.read();
-        const auto out = y.read();
-        std::vector<double> expected(in.size(), 0.0);
-        const int64_t plane = c.in_height * c.in_width;
-        const int64_t pixels = c.out_height * c.out_width;
-        for (int64_t i = 0; i < static_cast<int64_t>(out.size()); ++i) {
-          int64_t padded = 0;
-          const int64_t p = i % pixels;
-          const auto positions =
-              window(c, p / c.out_width, p % c.out_width, &padded);
-          const double divisor =
-              mode == 2
-                  ? 5.0
-                  : double(mode == 0 ? padded : int64_t(positions.size()));
-          double sum = 0;
-          for (int64_t k : positions) {
-            sum += testing::asDouble(in[i / pixels * plane + k]);
-            expected[i / pixels * plane + k] +=
-                testing::asDouble(gradient[i]) / divisor;
-          }
-          ASSERT_NEAR(testing::asDouble(out[i]), sum / divisor, tolerance);
-        }
-        const auto actual = dx.read();
-        for (std::size_t i = 0; i < actual.size(); ++i) {
-          ASSERT_NEAR(testing::asDouble(actual[i]), expected[i], tolerance);
-        }
+        expectAverages(c, divisor, x, y, g, dx);
       }
     }
   }

@@ -61,9 +61,7 @@ TYPED_TEST(ResampleTest, LinearBetweenCorners) {
   }
 }
 
-// The sum of y * g equals that of x * dx for every linear map.
-TEST(ResampleAdjointTest, BackwardIsTheTranspose) {
-  TestQueue queue;
+std::vector<ResampleArguments> allModes() {
   std::vector<ResampleArguments> cases;
   for (auto mode : {Interpolation::kNearest, Interpolation::kNearestExact,
                     Interpolation::kLinear, Interpolation::kCubic}) {
@@ -80,27 +78,36 @@ TEST(ResampleAdjointTest, BackwardIsTheTranspose) {
     a.antialias = true;
     cases.push_back(a);
   }
-  for (const ResampleArguments& a : cases) {
+  return cases;
+}
+
+// Row after row, or channels last.
+DeviceTensor<double> image(int64_t h, int64_t w, bool last, uint32_t seed) {
+  if (!last) return randomTensor<double>({2, 3, h, w}, seed);
+  return randomTensor<double>({2, h, w, 3}, seed)
+      .transposed(2, 3)
+      .transposed(1, 2);
+}
+
+double dot(const DeviceTensor<double>& p, const DeviceTensor<double>& q) {
+  const auto a = p.read();
+  const auto b = q.read();
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// The sum of y * g equals that of x * dx for every linear map.
+TEST(ResampleAdjointTest, BackwardIsTheTranspose) {
+  TestQueue queue;
+  for (const ResampleArguments& a : allModes()) {
     for (bool last : {false, true}) {
-      const auto image = [last](int64_t h, int64_t w, uint32_t seed) {
-        auto x = randomTensor<double>(last ? std::vector<int64_t>{2, h, w, 3}
-                                           : std::vector<int64_t>{2, 3, h, w},
-                                      seed);
-        return last ? x.transposed(2, 3).transposed(1, 2) : x;
-      };
-      const auto x = image(5, 9, 1);
-      const auto g = image(8, 4, 2);
-      const auto y = image(8, 4, 3);
-      const auto dx = image(5, 9, 4);
+      const auto x = image(5, 9, last, 1);
+      const auto g = image(8, 4, last, 2);
+      const auto y = image(8, 4, last, 3);
+      const auto dx = image(5, 9, last, 4);
       ASSERT_EQ(resample(queue, y.view(), x.view(), a), Status::kOk);
       ASSERT_EQ(resampleBackward(queue, dx.view(), g.view(), a), Status::kOk);
-      const auto dot = [](const auto& p, const auto& q) {
-        const auto a = p.read();
-        const auto b = q.read();
-        double sum = 0;
-        for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-        return sum;
-      };
       EXPECT_NEAR(dot(y, g), dot(x, dx), 1e-10) << int(a.mode);
     }
   }

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m torch_dipu`: what is installed, what works, and why not.
-
-`python -m torch_dipu env` prints the reference of environment variables.
-"""
+"""`python -m torch_dipu`: what is installed, what works, and why not."""
 
 from __future__ import annotations
 
@@ -10,13 +7,24 @@ import os
 import sys
 import warnings
 
+_USAGE = """\
+usage: python -m torch_dipu [env]
+
+Prints the installed vendors and the devices of the one that is loaded, and why
+a vendor does not load or has no device. The status is 1 when the settings ask
+for what cannot be had, such as a vendor that does not load.
+
+  env         print the reference of environment variables
+  -h, --help  print this
+"""
+
 
 def _size(count: int) -> str:
     return f"{count / 2**30:.2f} GiB"
 
 
 def _print_vendors(console, table_class) -> None:  # type: ignore[no-untyped-def]
-    from torch_dipu import _vendors
+    from torch_dipu import _load, _vendors
 
     candidates = _vendors.installed()
     path = os.environ.get("DIPU_VENDOR_LIBRARY", "")
@@ -44,7 +52,8 @@ def _print_vendors(console, table_class) -> None:  # type: ignore[no-untyped-def
             candidate.source,
             candidate.path or "-",
         )
-        if probe.error:
+        # The failure of the vendor that was asked for ends the report.
+        if probe.error and probe.error not in _load.failure():
             what = "no device" if info else "does not load"
             problems.append(f"{what}: {name}: {probe.error}")
     console.print(table)
@@ -79,14 +88,22 @@ def _print_devices(console, table_class) -> None:  # type: ignore[no-untyped-def
 
 
 def main(argv: list[str]) -> int:
-    """Prints the report; 0 unless the arguments are wrong."""
-    from torch_dipu import _env
+    """Prints what is asked for.
+
+    Returns:
+        The status: 1 when the settings ask for what cannot be had, 2 for wrong
+        arguments.
+    """
+    from torch_dipu import _env, _load
 
     if argv == ["env"]:
         print(_env.markdown(), end="")
         return 0
+    if argv in (["-h"], ["--help"]):
+        print(_USAGE, end="")
+        return 0
     if argv:
-        print("usage: python -m torch_dipu [env]", file=sys.stderr)
+        print(_USAGE, end="", file=sys.stderr)
         return 2
     import torch
     from rich.console import Console
@@ -99,6 +116,9 @@ def main(argv: list[str]) -> int:
     console.print(f"torch_dipu {torch_dipu.__version__}, torch {torch.__version__}")
     _print_vendors(console, Table)
     _print_devices(console, Table)
+    if failure := _load.failure():
+        print(failure, file=sys.stderr)
+        return 1
     return 0
 
 

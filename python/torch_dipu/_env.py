@@ -7,8 +7,11 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import os
+from collections.abc import Iterable
 
+_PREFIX = "DIPU_"
 _TRUE = frozenset({"1", "true", "on", "yes"})
 _FALSE = frozenset({"0", "false", "off", "no"})
 
@@ -140,6 +143,12 @@ EXIT_WAIT_S = EnvVar(
     "10",
     "How long the end of the process waits for work that is still enqueued.",
 )
+PYTHON = EnvVar(
+    "DIPU_PYTHON",
+    "path",
+    "python3.11",
+    "Interpreter that `./bazelw` builds with. The package does not read it.",
+)
 
 TABLE: tuple[EnvVar, ...] = (
     DEVICE,
@@ -152,7 +161,29 @@ TABLE: tuple[EnvVar, ...] = (
     CONVERSIONS,
     CHECK_CONVERSIONS,
     EXIT_WAIT_S,
+    PYTHON,
 )
+
+
+def unknown(vendors: Iterable[str]) -> dict[str, list[str]]:
+    """Names in the environment that look like ours and are not in the table.
+
+    Args:
+        vendors: Names beginning with DIPU_<VENDOR>_ are theirs, and left out.
+
+    Returns:
+        Each name with those in the table that resemble it, the likeliest first.
+    """
+    endings = [var.name.removeprefix(_PREFIX) for var in TABLE]
+    theirs = tuple(f"{vendor.upper().replace('-', '_')}_" for vendor in vendors)
+    found = {}
+    for name in sorted(os.environ):
+        ending = name.removeprefix(_PREFIX)
+        if ending == name or ending in endings or ending.startswith(theirs):
+            continue
+        near = difflib.get_close_matches(ending.upper(), endings)
+        found[name] = [_PREFIX + other for other in near]
+    return found
 
 
 def markdown() -> str:

@@ -17,11 +17,16 @@ DEVICE_NAME = "dipu"
 PACKAGE = "torch_dipu"
 _RUNTIME_LIBRARY = os.path.join(os.path.dirname(_C.__file__), "libdipu_diopi_rt.so")
 
+# Why a load that was not strict failed, else "".
+_failure = ""
+
 
 def _name_device() -> None:
     """Gives PyTorch's free device slot our name, methods and module."""
     from torch_dipu import dipu
 
+    if hasattr(torch, DEVICE_NAME):  # by an import that failed afterwards
+        return
     torch.utils.rename_privateuse1_backend(DEVICE_NAME)
     torch._register_device_module(DEVICE_NAME, dipu)
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
@@ -49,7 +54,7 @@ def _load_vendor() -> None:
     except RuntimeError as e:
         message = f"vendor {candidate.name or candidate.path!r}: {e}"
         if named:
-            raise _vendors.VendorError(message) from e
+            raise _vendors.VendorError(message) from None
         _C._explain_missing_vendor(message)
         warnings.warn(message, RuntimeWarning, stacklevel=2)
 
@@ -64,39 +69,66 @@ def _apply_settings() -> None:
     fallback = _env.FALLBACK.choice()
     count_native = _env.COUNT_NATIVE.flag()
     _env.MOCK_CUDA.flag()
+    _env.AUTOGRAD_THREADS.flag()
     _env.CHECK_CONVERSIONS.flag()
     _C._set_fallback_mode(fallback)
     _C._set_native_counting(count_native)
-    # Waits for the work that is still enqueued.
+    # Waits for the work that is still enqueued. An import that failed may have
+    # asked for it before.
+    atexit.unregister(_C._shutdown)
     atexit.register(_C._shutdown, exit_wait)
 
 
 def is_report() -> bool:
     """True while `python -m torch_dipu` imports the package.
 
-    The report explains why a vendor does not load, so that must not stop it.
+    The report explains what is wrong, so that must not stop it.
     """
     return sys.argv[:1] == ["-m"] and PACKAGE in sys.orig_argv
+
+
+def _warn_of_unknown_settings() -> None:
+    """Names variables that look like ours and have no effect."""
+    vendors = _vendors.names()
+    if info := _C._vendor_info():
+        vendors.add(str(info["name"]))
+    for name, near in _env.unknown(vendors).items():
+        meant = f"did you mean {' or '.join(near)}? " if near else ""
+        warnings.warn(
+            f"{name} is set, but there is no such setting; {meant}"
+            f"`python -m {PACKAGE} env` lists all",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
 
 def load(strict: bool = True) -> None:
     """Called by the package's import, once.
 
     Args:
-        strict: Raises when the vendor that the user named cannot be loaded;
-            otherwise the device is merely unavailable.
+        strict: Raises when a setting is wrong, or the vendor that the user named
+            cannot be loaded; otherwise the device is merely unavailable, and
+            `failure()` says why.
     """
+    global _failure
     _name_device()
     try:
         _apply_settings()
         _load_vendor()
+        if _env.MOCK_CUDA.flag() and torch.version.cuda is None:
+            _cuda_lookalike.install()
     except (ValueError, _vendors.VendorError) as e:
         _C._explain_missing_vendor(str(e))  # later uses of the device say why
-        if strict or not isinstance(e, _vendors.VendorError):
+        if strict:
             raise
-        print(e, file=sys.stderr)
-    if _env.MOCK_CUDA.flag() and torch.version.cuda is None:
-        _cuda_lookalike.install()
+        _failure = str(e)
+    finally:
+        _warn_of_unknown_settings()
+
+
+def failure() -> str:
+    """Why a load that was not strict failed; empty if it did not."""
+    return _failure
 
 
 def vendor_info() -> dict[str, Any]:

@@ -61,6 +61,11 @@ class Probe:
         return self.devices > 0 and not self.info.get("simulated", False)
 
 
+def names() -> set[str]:
+    """Names of the vendors of this Python environment; runs nothing of theirs."""
+    return importlib.metadata.entry_points(group=GROUP).names
+
+
 def installed() -> list[Candidate]:
     """Lists the vendors of this Python environment, sorted by name."""
     found: dict[str, Candidate] = {}

@@ -130,7 +130,7 @@ soft_status Faults::disturb(Fault* fault, soft_stream* stream, const Task& task,
   const FaultRule& rule = fault->rule;
   switch (rule.kind) {
     case FaultKind::kLaunch:
-      out->fails |= strikes(fault);
+      if (strikes(fault)) out->fails_by = rule.value;
       return SOFT_OK;
     case FaultKind::kLaunchCall:
       if (!strikes(fault)) return SOFT_OK;

@@ -20,8 +20,8 @@ class Device;
 
 // What is to happen to one task on the worker.
 struct Disturbance {
-  bool fails = false;  // instead of running
   bool hangs = false;
+  uint64_t fails_by = 0;  // N of the fault "launch=N"; 0: the task runs
   uint64_t delay_us = 0;
   uint64_t releases = 0;  // when it was enqueued, see Faults::isReleased
 };

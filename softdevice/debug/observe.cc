@@ -65,6 +65,16 @@ class Measurement {
   int64_t start_;
 };
 
+void failByInjection(const soft_stream& stream, uint64_t number) {
+  char text[256];
+  std::snprintf(text, sizeof(text),
+                "the kernel was kept from running on device %d, stream %lu, by "
+                "fault injection (launch=%lu); soft_fault_clear and "
+                "soft_device_reset bring the device back",
+                stream.device().index(), stream.id(), number);
+  soft_task_fail(SOFT_LAUNCH_FAILURE, text);
+}
+
 void runObserved(void* payload) {
   auto* observed = static_cast<Observed*>(payload);
   const Disturbance& disturbance = observed->disturbance;
@@ -76,9 +86,8 @@ void runObserved(void* payload) {
         std::chrono::microseconds(disturbance.delay_us));
   }
   Measurement measurement(*observed);
-  if (disturbance.fails) {
-    soft_task_fail(SOFT_LAUNCH_FAILURE,
-                   "the kernel did not run: fault injection (launch=N)");
+  if (disturbance.fails_by != 0) {
+    failByInjection(*stream, disturbance.fails_by);
   } else {
     observed->task.run(observed->payload());
   }

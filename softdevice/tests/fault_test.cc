@@ -67,7 +67,12 @@ TEST_F(FaultTest, AKernelFailsWhenItsTurnComes) {
   EXPECT_OK(launchCount(makeStream(1), &runs));
   for (int i = 0; i < 5; ++i) EXPECT_OK(launchCount(stream, &runs, "adds"));
   EXPECT_SOFT(SOFT_LAUNCH_FAILURE, soft_stream_synchronize(stream));
-  EXPECT_TRUE(lastMessageHas("adds")) << soft_last_message();
+  const std::string where =
+      "adds: the kernel was kept from running on device 0, stream " +
+      std::to_string(soft_stream_id(stream)) +
+      ", by fault injection (launch=3)";
+  EXPECT_TRUE(lastMessageHas(where.c_str())) << soft_last_message();
+  EXPECT_TRUE(lastMessageHas("soft_device_reset")) << soft_last_message();
   ASSERT_OK(soft_device_synchronize(1));
   EXPECT_EQ(runs, 5) << "one on device 1, four of five on device 0";
   EXPECT_SOFT(SOFT_LAUNCH_FAILURE, soft_stream_synchronize(stream)) << "sticky";

@@ -10,15 +10,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tests.conformance.against_cpu import (
-    DEVICE,
-    FLOATING,
-    LAYOUTS,
-    assert_same,
-    compare,
-    gradients,
-)
+from tests.conformance.both_sides import compare, gradients
+from tests.conformance.comparing import DEVICE, assert_near
 from tests.conformance.conftest import Expectation
+from tests.conformance.inputs import FLOATS, LAYOUTS
 
 aten = torch.ops.aten
 
@@ -46,7 +41,7 @@ def _values(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_values_and_gradients(
     native: Expectation, name: str, dtype: torch.dtype, layout: str
@@ -121,7 +116,7 @@ def test_glu_refuses_odd_sizes() -> None:
         F.glu(torch.ones(3, device=DEVICE))
 
 
-@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("weights", [1, 3])
 def test_prelu(native: Expectation, dtype: torch.dtype, weights: int) -> None:
     x = _values(4, 3, 5, dtype=dtype)
@@ -175,7 +170,7 @@ def test_rrelu_takes_the_mean_slope_when_not_training(native: Expectation) -> No
     out = torch.empty(0, device=DEVICE)
     x = _values(6)
     aten.rrelu_with_noise.out(x.to(DEVICE), x.to(DEVICE), 0.2, 0.4, False, out=out)
-    assert_same(out, F.leaky_relu(x, 0.3))
+    assert_near(out, F.leaky_relu(x, 0.3))
 
 
 MASKS = {0: (4, 4), 1: (2, 4), 2: (2, 3, 4, 4)}
@@ -206,7 +201,7 @@ def test_masked_softmax_gradient(native: Expectation) -> None:
         torch._masked_softmax(x, torch.ones(2, device=DEVICE).bool(), -1, 2)
 
 
-@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("dim", [0, 2])
 def test_weight_norm(native: Expectation, dtype: torch.dtype, dim: int) -> None:
     v = _values(3, 2, 4, dtype=dtype)

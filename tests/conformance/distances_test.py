@@ -10,13 +10,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tests.conformance.against_cpu import DEVICE, FLOATING, LAYOUTS, compare, gradients
+from tests.conformance.both_sides import compare, gradients
+from tests.conformance.comparing import DEVICE
 from tests.conformance.conftest import Expectation
+from tests.conformance.inputs import FLOATS, LAYOUTS, WIDE
 
 aten = torch.ops.aten
 
 NORMS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float("inf"))
-WIDE = (torch.float32, torch.float64)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -61,7 +62,7 @@ def test_pdist(native: Expectation, p: float, dtype: torch.dtype) -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize(("p", "dim"), [(1, 0), (2, 1), (float("inf"), 2), (3.5, -1)])
 def test_renorm(
     native: Expectation, p: float, dim: int, dtype: torch.dtype, layout: str
@@ -71,7 +72,7 @@ def test_renorm(
     compare(native("renorm_"), lambda x: x.clone().renorm_(p, dim, 1.5), [x])
 
 
-@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("p", [None, 0, 1, 2, 3, float("inf"), -float("inf")])
 def test_norm(native: Expectation, p: float | None, dtype: torch.dtype) -> None:
     x = torch.randn(3, 4, 5).to(dtype)
@@ -146,7 +147,7 @@ def test_grid_sample_of_volumes(
     compare(native("grid_sampler_3d_backward"), gradients(sample), [x, grid])
 
 
-@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("dtype", FLOATS)
 def test_grid_sample_types(native: Expectation, dtype: torch.dtype) -> None:
     x = torch.randn(2, 3, 5, 4).to(dtype)
     grid = (torch.randint(-4, 5, (2, 6, 7, 2)) / 4).to(dtype)

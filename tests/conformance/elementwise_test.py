@@ -13,7 +13,8 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from tests.conformance.comparing import FLOATS, INTEGERS, WIDE, check, values
+from tests.conformance.comparing import assert_near
+from tests.conformance.inputs import FLOATS, INTEGERS, WIDE, values
 
 SPECIAL = torch.special
 NAN, INF = math.nan, math.inf
@@ -83,7 +84,7 @@ def test_binary(native, device: str, op: str, dtype: torch.dtype) -> None:
         there = a.to(device), b.to(device)
         with native(op):
             got = function(*there)
-        check(got, function(a, b))
+        assert_near(got, function(a, b))
 
 
 @pytest.mark.parametrize("op", [*BINARY, "nextafter"])
@@ -94,7 +95,7 @@ def test_binary_of_what_is_not_finite(native, device: str, op: str) -> None:
     there = a.to(device), b.to(device)
     with native(op):
         got = function(*there)
-    check(got, function(a, b))
+    assert_near(got, function(a, b))
 
 
 def test_nextafter_of_bfloat16(native, device: str) -> None:
@@ -108,7 +109,7 @@ def test_nextafter_of_bfloat16(native, device: str) -> None:
         .view(torch.int16)[:4]
         .equal(torch.nextafter(a, b).view(torch.int16)[:4])
     )
-    check(got, torch.nextafter(a, b))
+    assert_near(got, torch.nextafter(a, b))
 
 
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
@@ -121,7 +122,7 @@ def test_integers(native, device: str, op: str, dtype: torch.dtype) -> None:
         there = a.to(device), b.to(device)
         with native(op):
             got = function(*there)
-        check(got, function(a, b))
+        assert_near(got, function(a, b))
 
 
 def test_integers_and_numbers(native, device: str) -> None:
@@ -130,7 +131,7 @@ def test_integers_and_numbers(native, device: str) -> None:
     with native("fmod.Tensor", "bitwise_xor.Tensor", "copysign.Tensor"):
         got = [there ^ 5, torch.fmod(there, 3), torch.copysign(there, -0.0)]
     for x, y in zip(got, [a ^ 5, a.fmod(3), torch.copysign(a, -0.0)], strict=True):
-        check(x, y)
+        assert_near(x, y)
 
 
 def test_fmod_by_zero_is_an_error(device: str) -> None:
@@ -145,7 +146,7 @@ def test_integer_promotion(native, device: str) -> None:
         with native(op):
             got = BINARY[op](*there)
         assert got.dtype == torch.float32
-        check(got, BINARY[op](a, b))
+        assert_near(got, BINARY[op](a, b))
 
 
 def test_logical_xor(native, device: str) -> None:
@@ -153,9 +154,9 @@ def test_logical_xor(native, device: str) -> None:
     there = a.to(device), b.to(device)
     with native("logical_xor"):
         got = torch.logical_xor(*there)
-    check(got, torch.logical_xor(a, b))
+    assert_near(got, torch.logical_xor(a, b))
     flags = torch.tensor([True, False, True])
-    check(flags.to(device).logical_xor_(there[0]), flags.logical_xor_(a))
+    assert_near(flags.to(device).logical_xor_(there[0]), flags.logical_xor_(a))
 
 
 @pytest.mark.parametrize("invert", [False, True])
@@ -171,13 +172,13 @@ def test_isin(
         there = x.to(device), t.to(device)
         with native("isin.Tensor_Tensor"):
             got = torch.isin(*there, invert=invert)
-        check(got, torch.isin(x, t.contiguous(), invert=invert))
+        assert_near(got, torch.isin(x, t.contiguous(), invert=invert))
     there = elements.to(device), tests.to(device)
     with native("isin.Tensor_Scalar", "isin.Scalar_Tensor"):
         by_number = torch.isin(there[0], 3, invert=invert)
         number = torch.isin(3, there[1], invert=invert)
-    check(by_number, torch.isin(elements, 3, invert=invert))
-    check(number, torch.isin(3, tests, invert=invert))
+    assert_near(by_number, torch.isin(elements, 3, invert=invert))
+    assert_near(number, torch.isin(3, tests, invert=invert))
 
 
 def test_isin_ignores_nan(native, device: str) -> None:
@@ -186,7 +187,7 @@ def test_isin_ignores_nan(native, device: str) -> None:
     there = x.to(device), t.to(device)
     with native("isin.Tensor_Tensor"):
         got = torch.isin(*there)
-    check(got, torch.isin(x, t))
+    assert_near(got, torch.isin(x, t))
 
 
 def test_floor_divide(native, device: str) -> None:
@@ -196,12 +197,12 @@ def test_floor_divide(native, device: str) -> None:
         got = torch.floor_divide(*there)
         number = there[0] // 2
         half = torch.floor_divide(there[0], 2.5)
-    check(got, torch.floor_divide(a, b))
-    check(number, a // 2)
-    check(half, torch.floor_divide(a, 2.5))
-    check(there[0].floor_divide_(there[1]), a.floor_divide_(b))
+    assert_near(got, torch.floor_divide(a, b))
+    assert_near(number, a // 2)
+    assert_near(half, torch.floor_divide(a, 2.5))
+    assert_near(there[0].floor_divide_(there[1]), a.floor_divide_(b))
     out = torch.empty(0, dtype=a.dtype, device=device)
-    check(torch.floor_divide(*there, out=out), torch.floor_divide(a, b))
+    assert_near(torch.floor_divide(*there, out=out), torch.floor_divide(a, b))
 
 
 def test_shifts(native, device: str) -> None:
@@ -218,12 +219,12 @@ def test_shifts(native, device: str) -> None:
         ]
     expected = [a << b, a >> b, a << 2, a >> 2, a << b, a >> 1]
     for x, y in zip(got, expected, strict=True):
-        check(x, y)
+        assert_near(x, y)
     there[0].__ilshift__(1)
     there[0].__irshift__(there[1])
     a <<= 1
     a >>= b
-    check(there[0], a)
+    assert_near(there[0], a)
 
 
 def test_add_relu(no_fallback, device: str) -> None:
@@ -237,10 +238,10 @@ def test_add_relu(no_fallback, device: str) -> None:
             out = torch.zeros(3, dtype=dtype, device=device)
             torch.ops.aten._add_relu.out(*there, out=out)
             torch._VF._add_relu_(there[0], there[1])
-        check(got, torch._VF._add_relu(a, b, alpha=2))
-        check(number, torch._VF._add_relu(a, 3))
-        check(out, torch._VF._add_relu(a, b))
-        check(there[0], torch._VF._add_relu(a, b))
+        assert_near(got, torch._VF._add_relu(a, b, alpha=2))
+        assert_near(number, torch._VF._add_relu(a, 3))
+        assert_near(out, torch._VF._add_relu(a, b))
+        assert_near(there[0], torch._VF._add_relu(a, b))
     with pytest.raises(NotImplementedError, match="_add_relu"):
         torch._VF._add_relu(there[0].half(), there[1])
 
@@ -257,7 +258,7 @@ def test_numbers_on_the_left(native, device: str) -> None:
         ]
     expected = [torch.rsub(x, x, alpha=2), torch.remainder(7.5, x), 7 % k]
     for a, b in zip(got, expected, strict=True):
-        check(a, b)
+        assert_near(a, b)
 
 
 def test_fill_with_a_tensor(no_fallback, device: str) -> None:
@@ -271,7 +272,7 @@ def test_fill_with_a_tensor(no_fallback, device: str) -> None:
     x[:, ::2] = 2.5
     x[1] = 7
     x.index_fill_(0, torch.tensor([0, 3]), -1.0)
-    check(there, x)
+    assert_near(there, x)
     with pytest.raises(RuntimeError, match="0-dimension"):
         there.fill_(torch.ones(2, device=device))
 
@@ -298,4 +299,4 @@ def test_gradients_of_two_tensors(device: str, name: str) -> None:
     BINARY[name](*host).backward(weights)
     BINARY[name](*there).backward(weights.to(device))
     for x, y in zip(there, host, strict=True):
-        check(x.grad, y.grad)
+        assert_near(x.grad, y.grad)

@@ -8,8 +8,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tests.conformance.against_cpu import DEVICE, FLOATING, LAYOUTS, compare, gradients
+from tests.conformance.both_sides import compare, gradients
+from tests.conformance.comparing import DEVICE
 from tests.conformance.conftest import Expectation
+from tests.conformance.inputs import FLOATS, LAYOUTS
 
 MODES = ("sum", "mean", "max")
 # Indices and offsets: with an empty bag, without any index, int32.
@@ -24,7 +26,7 @@ BAGS = {
 
 
 @pytest.mark.parametrize("layout", ["contiguous", "sliced"])
-@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("bags", BAGS)
 def test_bags(
@@ -123,7 +125,7 @@ def test_refuses_what_makes_no_sense() -> None:
         torch._embedding_bag(weight, indices, offsets, False, 1, False, weight[:, 0])
 
 
-@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("p", [1.0, 2.0, 3.0, float("inf")])
 def test_embedding_renorm(native: Expectation, p: float, dtype: torch.dtype) -> None:
     weight = (torch.randn(6, 5) * 2).to(dtype)

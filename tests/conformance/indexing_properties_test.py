@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.conformance.comparing import EXACT, assert_same
 from tests.conformance.properties import (
     ALL,
     NUMBERS,
@@ -30,7 +31,6 @@ from tests.conformance.properties import (
     there,
     writable,
 )
-from tests.conformance.reference import assert_same
 
 aten = torch.ops.aten
 
@@ -114,7 +114,7 @@ def test_index(native, case: Indexed) -> None:
     expected = aten.index(case.x, case.indices)
     with native("index.Tensor"):
         got = aten.index(there(case.x), case.indices_there())
-    assert_same(got, expected, 0)
+    assert_same(got, expected, EXACT)
 
 
 @properties
@@ -127,7 +127,7 @@ def test_index_with_masks(native, data: Any) -> None:
     mask = data.draw(tensors(torch.bool, shape[first:last]))
     with native("index.Tensor"):
         got = aten.index(there(x), [None] * first + [there(mask)])
-    assert_same(got, aten.index(x, [None] * first + [mask]), 0)
+    assert_same(got, aten.index(x, [None] * first + [mask]), EXACT)
 
 
 @properties
@@ -210,7 +210,7 @@ def lines(
 def test_gather(native, case: Lines) -> None:
     with native("gather"):
         got = torch.gather(there(case.x), case.dim, there(case.index))
-    assert_same(got, torch.gather(case.x, case.dim, case.index), 0)
+    assert_same(got, torch.gather(case.x, case.dim, case.index), EXACT)
 
 
 @properties
@@ -228,7 +228,7 @@ def test_scatter(native, case: Lines) -> None:
 def test_scatter_of_a_number(native, case: Lines, value: int) -> None:
     with native("scatter.value"):
         got = torch.scatter(there(case.x), case.dim, there(case.index), value)
-    assert_same(got, torch.scatter(case.x, case.dim, case.index, value), 0)
+    assert_same(got, torch.scatter(case.x, case.dim, case.index, value), EXACT)
 
 
 @properties
@@ -284,7 +284,7 @@ def test_index_select(native, case: tuple[Tensor, int, Tensor]) -> None:
     x, dim, index = case
     with native("index_select"):
         got = torch.index_select(there(x), dim, there(index))
-    assert_same(got, torch.index_select(x, dim, index), 0)
+    assert_same(got, torch.index_select(x, dim, index), EXACT)
 
 
 @properties
@@ -293,7 +293,7 @@ def test_index_fill(native, case: tuple[Tensor, int, Tensor], value: int) -> Non
     x, dim, index = case
     with native("index_fill_.int_Scalar"):
         got = torch.index_fill(there(x), dim, there(index), value)
-    assert_same(got, torch.index_fill(x, dim, index, value), 0)
+    assert_same(got, torch.index_fill(x, dim, index, value), EXACT)
 
 
 @properties
@@ -315,7 +315,7 @@ def test_take(native, data: Any) -> None:
     index = data.draw(positions(sizes, x.numel(), low=-x.numel()))
     with native("take"):
         got = torch.take(there(x), there(index))
-    assert_same(got, torch.take(x, index), 0)
+    assert_same(got, torch.take(x, index), EXACT)
 
 
 @properties

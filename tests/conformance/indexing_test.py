@@ -10,18 +10,14 @@ import sys
 import pytest
 import torch
 
-from tests.conformance.reference import (
-    FLOATS,
-    INTEGERS,
-    assert_same,
+from tests.conformance.both_sides import (
     check,
     check_gradients,
     check_inplace,
     check_out,
-    layouts,
-    make,
-    name,
 )
+from tests.conformance.comparing import assert_same
+from tests.conformance.inputs import FLOATS, INTEGERS, layouts, make, name
 
 ALL = (*FLOATS, *INTEGERS, torch.bool)
 NAN = float("nan")

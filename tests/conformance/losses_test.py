@@ -8,18 +8,18 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tests.conformance.against_cpu import DEVICE, FLOATING, LAYOUTS, compare, gradients
+from tests.conformance.both_sides import compare, gradients
+from tests.conformance.comparing import DEVICE
 from tests.conformance.conftest import Expectation
+from tests.conformance.inputs import FLOATS, LAYOUTS, WIDE
 
 aten = torch.ops.aten
 
 REDUCTIONS = ("none", "mean", "sum")
-# Types of which the CPU computes margin losses.
-WIDE = (torch.float32, torch.float64)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 def test_huber(
     native: Expectation, reduction: str, dtype: torch.dtype, layout: str

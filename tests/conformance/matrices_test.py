@@ -6,19 +6,15 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tests.conformance.reference import (
-    FLOATS,
-    INTEGERS,
-    assert_same,
+from tests.conformance.both_sides import (
     check,
     check_gradients,
     check_inplace,
     check_out,
-    layouts,
-    make,
-    name,
     to_device,
 )
+from tests.conformance.comparing import assert_same
+from tests.conformance.inputs import FLOATS, INTEGERS, layouts, make, name
 
 NUMBERS = (*FLOATS, *INTEGERS)
 
@@ -131,7 +127,7 @@ def test_products_ignore_what_beta_hides_and_go_backward(native, no_fallback) ->
     )
     vectors = (b1[0, :, 0], b1[1], b2[0, :, 0])
     check_gradients(no_fallback, torch.addmv, *(t.double() for t in vectors))
-    there = to_device((nan, b1, b2), "dipu")
+    there = to_device((nan, b1, b2))
     with pytest.raises(RuntimeError, match="cannot be multiplied"):
         torch.addbmm(there[0], there[1], there[1])
 

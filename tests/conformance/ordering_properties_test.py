@@ -15,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.conformance.comparing import EXACT, assert_same
+from tests.conformance.inputs import FLOATS
 from tests.conformance.properties import (
     ALL,
     NUMBERS,
@@ -28,7 +30,6 @@ from tests.conformance.properties import (
     there,
     writable,
 )
-from tests.conformance.reference import FLOATS, assert_same
 
 
 @st.composite
@@ -53,7 +54,7 @@ def test_stable_sort(native, line: Any, descending: bool) -> None:
     options = {"dim": dim, "descending": descending, "stable": True}
     with native("sort.stable"):
         got = torch.sort(there(x), **options)
-    assert_same(got, torch.sort(x, **options), 0)
+    assert_same(got, torch.sort(x, **options), EXACT)
 
 
 @properties
@@ -62,7 +63,7 @@ def test_sort(native, line: Any, descending: bool) -> None:
     x, dim = line
     with native("sort.stable"):
         values, indices = torch.sort(there(x), dim, descending)
-    assert_same(values, torch.sort(x, dim, descending)[0], 0)
+    assert_same(values, torch.sort(x, dim, descending)[0], EXACT)
     assert picks(x, dim, values.cpu(), indices.cpu())
 
 
@@ -104,7 +105,7 @@ def test_unique_consecutive(native, line: Any) -> None:
     options = {"return_inverse": True, "return_counts": True}
     with native(*(["unique_consecutive"] if x.numel() else [])):
         got = torch.unique_consecutive(there(x), **options)
-    assert_same(got, torch.unique_consecutive(x, **options), 0)
+    assert_same(got, torch.unique_consecutive(x, **options), EXACT)
 
 
 @properties
@@ -199,8 +200,8 @@ def test_long_lines(native, data: Any, dtype: torch.dtype, descending: bool) -> 
         first = torch.topk(y, k, 1, descending)
         running = torch.cummax(y, 1)
         values, inverse = torch.unique(y, return_inverse=True)
-    assert_same(in_order, torch.sort(x, **options), 0)
-    assert_same(first[0], torch.topk(x, k, 1, descending)[0], 0)
+    assert_same(in_order, torch.sort(x, **options), EXACT)
+    assert_same(first[0], torch.topk(x, k, 1, descending)[0], EXACT)
     assert picks(x, 1, first[0].cpu(), first[1].cpu())
-    assert_same(running, torch.cummax(x, 1), 0)
+    assert_same(running, torch.cummax(x, 1), EXACT)
     assert same(values.cpu()[inverse.cpu()], x.contiguous())

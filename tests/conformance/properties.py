@@ -16,9 +16,9 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tests.conformance.reference import FLOATS, INTEGERS
+from tests.conformance.comparing import DEVICE
+from tests.conformance.inputs import FLOATS, INTEGERS, transposed
 
-DEVICE = "dipu"
 ALL = (*FLOATS, *INTEGERS, torch.bool)
 NUMBERS = (*FLOATS, *INTEGERS)
 
@@ -49,10 +49,6 @@ def _elements(dtype: torch.dtype, finite: bool) -> Sequence[Any]:
     return (*range(low, 4), *(() if finite else (limits.min, limits.max)))
 
 
-def _transposed(x: Tensor) -> Tensor:
-    return x.transpose(0, -1).contiguous().transpose(0, -1) if x.dim() > 1 else x
-
-
 def _spaced(x: Tensor) -> Tensor:
     return torch.stack([x, x], -1)[..., 1]
 
@@ -64,7 +60,7 @@ def _expanded(x: Tensor) -> Tensor:
 # Views with other strides; the last one repeats its first line.
 LAYOUTS: tuple[Callable[[Tensor], Tensor], ...] = (
     lambda x: x,
-    _transposed,
+    transposed,
     _spaced,
     _expanded,
 )
@@ -104,7 +100,7 @@ def long_tensors(draw: st.DrawFn, dtype: torch.dtype, finite: bool = False) -> T
     random = torch.Generator().manual_seed(draw(st.integers(0, 2**31)))
     pool = torch.tensor(_elements(dtype, finite), dtype=dtype)
     x = pool[torch.randint(len(pool), sizes, generator=random)]
-    return draw(st.sampled_from((x, _transposed(x), _spaced(x))))
+    return draw(st.sampled_from((x, transposed(x), _spaced(x))))
 
 
 def dims(shape: Sequence[int]) -> st.SearchStrategy[int]:

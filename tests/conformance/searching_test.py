@@ -8,16 +8,9 @@ import itertools
 import pytest
 import torch
 
-from tests.conformance.reference import (
-    FLOATS,
-    INTEGERS,
-    assert_same,
-    check,
-    check_out,
-    layouts,
-    make,
-    name,
-)
+from tests.conformance.both_sides import check, check_out
+from tests.conformance.comparing import assert_same
+from tests.conformance.inputs import FLOATS, INTEGERS, layouts, make, name
 
 NAN = float("nan")
 SEARCH = "searchsorted.Tensor_out"

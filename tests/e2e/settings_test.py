@@ -117,6 +117,40 @@ def test_wrong_seconds_are_named(value):
     assert f"DIPU_EXIT_WAIT_S={value!r}: use a number of seconds" in done.stderr
 
 
+def test_wrong_autograd_threads_are_named_at_import():
+    done = run("import torch_dipu", DIPU_AUTOGRAD_THREADS="perhaps")
+    assert done.returncode == 1
+    assert done.stderr.count("DIPU_AUTOGRAD_THREADS='perhaps': use 1 or 0") == 1
+
+
+def test_unknown_variables_are_warned_about_once():
+    meant = {
+        "DIPU_FALL_BACK": "; did you mean DIPU_FALLBACK?",
+        "DIPU_VENDOR_LIBARY": "; did you mean DIPU_VENDOR_LIBRARY?",
+        "DIPU_EXIT_WAIT": "; did you mean DIPU_EXIT_WAIT_S?",
+        "DIPU_Device": "; did you mean DIPU_DEVICE?",
+        "DIPU_QQQ": "; `python -m torch_dipu env` lists all",
+    }
+    done = run("import torch, torch_dipu, torch_dipu.dipu", **dict.fromkeys(meant, "1"))
+    assert done.returncode == 0, done.stderr
+    for name, advice in meant.items():
+        text = f"{name} is set, but there is no such setting{advice}"
+        assert done.stderr.count(text) == 1, done.stderr
+
+
+def test_an_unknown_variable_is_named_beside_an_error():
+    done = run("import torch_dipu", DIPU_FALLBACK="loud", DIPU_FALLBAK="silent")
+    assert done.returncode == 1
+    assert "did you mean DIPU_FALLBACK?" in done.stderr
+
+
+def test_variables_of_the_vendor_and_the_build_are_known():
+    known = {"DIPU_DROPLET_SDK": "/opt", "DIPU_PYTHON": "python3.11"}
+    done = run("import torch_dipu", OTHER_DIPU_NAME="1", **known)
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
 LOSE = """
 import torch, torch_dipu
 x = torch.ones(100, device="dipu")

@@ -39,13 +39,13 @@ def site(tmp_path: pathlib.Path):
 
 
 def run(site, code: str, module: str = "", **env: str) -> subprocess.CompletedProcess:
-    """Runs code (or a module) in a new process that sees the site's vendors."""
+    """Runs code, or a module with arguments, in a process that sees the vendors."""
     full = dict(os.environ)
     for name in ("DIPU_DEVICE", "DIPU_VENDOR_LIBRARY"):
         full.pop(name, None)
     full["PYTHONPATH"] = f"{site.path}:{full.get('PYTHONPATH', '')}"
     full.update(env)
-    args = ["-m", module] if module else ["-c", code]
+    args = ["-m", *module.split()] if module else ["-c", code]
     return subprocess.run(
         [sys.executable, *args], env=full, capture_output=True, text=True, timeout=120
     )
@@ -73,7 +73,7 @@ def test_the_only_vendor_with_a_card_is_taken(site):
     site("alpha", ALPHA)
     done = run(site, PRINT)
     assert done.stdout.strip() == "alpha", done.stderr
-    done = run(site, PRINT, DIPU_CARDS="0")
+    done = run(site, PRINT, TEST_VENDOR_CARDS="0")
     assert done.stdout.strip() == "droplet", done.stderr
 
 
@@ -231,5 +231,65 @@ def test_report_names_vendors_devices_and_failures(site, tmp_path):
 def test_report_works_when_the_named_vendor_does_not(site):
     site("droplet", DROPLET)
     done = run(site, "", module="torch_dipu", DIPU_DEVICE="nosuch", COLUMNS="300")
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.count("nosuch") == 1 and "droplet" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DIPU_DEVICE", "nosuch"),
+        ("DIPU_DEVICE", "bad"),
+        ("DIPU_VENDOR_LIBRARY", "/no/such/library.so"),
+        ("DIPU_FALLBACK", "loud"),
+        ("DIPU_MOCK_CUDA", "perhaps"),
+    ],
+)
+@pytest.mark.parametrize("module", ["", "torch_dipu"])
+def test_a_wrong_setting_is_told_once(site, tmp_path, module, name, value):
+    bad = tmp_path / "libdipu_bad.so"
+    bad.write_text("this is no library")
+    site("bad", str(bad))
+    site("droplet", DROPLET)
+    env = {"COLUMNS": "999", name: value}
+    done = run(site, "import torch, torch_dipu", module=module, **env)
+    assert done.returncode == 1
+    reason = {
+        "bad": "the file is not a shared object",
+        "/no/such/library.so": "/no/such/library.so'",
+    }.get(value, f"{name}={value!r}")
+    assert (done.stdout + done.stderr).count(reason) == 1, done.stderr
+
+
+def test_the_error_of_the_autoload_is_that_of_the_import(site):
+    """The import that fails after `import torch` says why, and can be repeated."""
+    site("droplet", DROPLET)
+    code = """
+import os, torch
+try:
+    import torch_dipu
+except ImportError as error:
+    print(error)
+os.environ["DIPU_DEVICE"] = "droplet"
+import torch_dipu
+print(torch.ones(2, device="dipu").sum().item())
+"""
+    done = autoload(site, code, DIPU_DEVICE="nosuch")
     assert done.returncode == 0, done.stderr
-    assert "nosuch" in done.stderr and "droplet" in done.stdout
+    assert done.stdout.splitlines()[0].startswith("DIPU_DEVICE='nosuch'")
+    assert done.stdout.splitlines()[1] == "2.0"
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_is_no_error(site, option):
+    done = run(site, "", module=f"torch_dipu {option}", DIPU_DEVICE="nosuch")
+    assert done.returncode == 0
+    assert done.stdout.startswith("usage: python -m torch_dipu [env]")
+    assert done.stderr == ""
+
+
+def test_wrong_arguments_are_an_error(site):
+    done = run(site, "", module="torch_dipu --nosuch")
+    assert done.returncode == 2
+    assert done.stderr.startswith("usage: ") and done.stdout == ""

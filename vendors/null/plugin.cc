@@ -19,7 +19,7 @@ constexpr dipu_vendor makeVendor() {
   vendor.struct_size = sizeof(vendor);
   vendor.abi_version = DIPU_ABI_VERSION;
   vendor.name = "null";
-  vendor.display_name = "Null (a vendor without devices)";
+  vendor.display_name = "null (a vendor without devices)";
   vendor.version = "0.1.0";
   vendor.sdk_version = "";
   vendor.flags = DIPU_VENDOR_SIMULATED;

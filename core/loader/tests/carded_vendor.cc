@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A vendor that does not call itself simulated. Its name is given by the build,
-// the number of its devices by DIPU_CARDS in the environment (default 1).
+// the number of its devices by the environment, as TEST_VENDOR_CARDS (default
+// 1).
 #include <cstdlib>
 
 #include "core/loader/tests/test_vendor.h"
@@ -9,7 +10,7 @@
 namespace {
 
 dipu_error* getCount(int32_t* out_count) {
-  const char* cards = std::getenv("DIPU_CARDS");
+  const char* cards = std::getenv("TEST_VENDOR_CARDS");
   *out_count = cards == nullptr ? 1 : std::atoi(cards);
   return nullptr;
 }

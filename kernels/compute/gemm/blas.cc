@@ -3,10 +3,11 @@
 #include <limits>
 #include <utility>
 
+#include "kernels/compute/gemm/one_thread.h"
 #include "kernels/compute/gemm/problem.h"
 #include "kernels/compute/gemm/tasks.h"
 
-// The two entry points used, declared here because OpenBLAS's own header
+// The entry points used, declared here because OpenBLAS's own header
 // claims the unprefixed names of every BLAS.
 extern "C" {
 void scipy_cblas_sgemm(int order, int trans_a, int trans_b, int m, int n, int k,
@@ -159,15 +160,15 @@ void runTyped(const Problem& p) {
   });
 }
 
-void limitThreads() {
+}  // namespace
+
+void useOneThread() {
   static const bool done = [] {
     scipy_openblas_set_num_threads(1);
     return true;
   }();
   static_cast<void>(done);
 }
-
-}  // namespace
 
 bool blasAccepts(const Problem& p, DType dtype) {
   if (dtype != DType::kFloat32 && dtype != DType::kFloat64) return false;
@@ -182,7 +183,7 @@ bool blasAccepts(const Problem& p, DType dtype) {
 }
 
 void runBlas(const Problem& problem, DType dtype) {
-  limitThreads();
+  useOneThread();
   const bool flip =
       layoutOf(problem.c_strides, problem.rows, problem.columns).transposed;
   const Problem p = flip ? transposed(problem) : problem;

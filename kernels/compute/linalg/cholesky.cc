@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "kernels/compute/gemm/gemm.h"
+#include "kernels/compute/gemm/one_thread.h"
 #include "kernels/compute/linalg/batch.h"
 #include "kernels/compute/linalg/lapack.h"
 #include "kernels/compute/linalg/linalg.h"
@@ -20,7 +21,7 @@ struct CholeskyTask {
   bool check;
 
   void run() const {
-    lapack::useOneThread();
+    gemm::useOneThread();
     const int64_t n = batch.rows;
     forEachMatrix(batch.count, n * n * n / 3 + 1,
                   [this](int64_t i) { factorize(i); });
@@ -56,7 +57,7 @@ struct CholeskyGradientTask {
   Batch batch;
 
   void run() const {
-    lapack::useOneThread();
+    gemm::useOneThread();
     const int64_t n = batch.rows;
     forEachMatrix(batch.count, 2 * n * n * n + 1,
                   [this](int64_t i) { differentiate(i); });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The LAPACK functions in use, for both precisions, at one thread. Matrices lie
-// column after column: a matrix of rows is its transpose.
+// The LAPACK functions in use, for both precisions. Matrices lie column after
+// column: a matrix of rows is its transpose. Call gemm::useOneThread first.
 #pragma once
 
 #include <algorithm>
@@ -30,18 +30,9 @@ void scipy_cblas_strsm(int order, int side, int uplo, int trans, int diag,
 void scipy_cblas_dtrsm(int order, int side, int uplo, int trans, int diag,
                        int m, int n, double alpha, const double* a, int lda,
                        double* b, int ldb);
-void scipy_openblas_set_num_threads(int count);
 }
 
 namespace dipu::kernels::lapack {
-
-inline void useOneThread() {
-  static const bool done = [] {
-    scipy_openblas_set_num_threads(1);
-    return true;
-  }();
-  static_cast<void>(done);
-}
 
 // Factorizes the triangle `uplo`, 'L' or 'U', in place; returns info.
 inline int potrf(char uplo, int n, float* a) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/compute/gemm/one_thread.h"
 #include "kernels/compute/linalg/batch.h"
 #include "kernels/compute/linalg/lapack.h"
 #include "kernels/compute/linalg/linalg.h"
@@ -18,7 +19,7 @@ struct QrTask {
   int64_t q_columns;  // rows of r
 
   void run() const {
-    lapack::useOneThread();
+    gemm::useOneThread();
     const int64_t work = batch.rows * batch.rows * batch.columns * 2 + 1;
     forEachMatrix(batch.count, work, [this](int64_t i) { factorize(i); });
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/compute/gemm/gemm.h"
+#include "kernels/compute/gemm/one_thread.h"
 #include "kernels/compute/linalg/batch.h"
 #include "kernels/compute/linalg/lapack.h"
 #include "kernels/compute/linalg/linalg.h"
@@ -16,7 +17,7 @@ struct SolveTask {
   TriangleOptions options;
 
   void run() const {
-    lapack::useOneThread();
+    gemm::useOneThread();
     const int64_t n = batch.rows;
     const int64_t k = batch.columns;
     forEachMatrix(batch.count, n * n * k / 2 + 1, [=](int64_t i) {

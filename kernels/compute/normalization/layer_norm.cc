@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/compute/lines.h"
+#include "kernels/compute/normalization/rows.h"
 #include "kernels/compute/operands.h"
 #include "kernels/compute/parallel.h"
 #include "kernels/compute/sums.h"
@@ -14,21 +15,6 @@ namespace dipu::kernels {
 namespace {
 
 constexpr int64_t kCost = 2;
-
-// The tensor as rows that are normalized one by one.
-struct Rows {
-  int64_t count;
-  int64_t length;
-};
-
-Rows rowsOf(const TensorView& view, int64_t normalized_dims) {
-  Rows rows{1, 1};
-  for (int32_t i = 0; i < view.ndim; ++i) {
-    const bool inside = i >= view.ndim - normalized_dims;
-    (inside ? rows.length : rows.count) *= view.sizes[i];
-  }
-  return rows;
-}
 
 // y = (x - mean) * rstd * weight + bias; x and y may be the same.
 template <typename C>
@@ -49,7 +35,7 @@ void normalizeRow(const C* x, int64_t n, C mean, C rstd, const C* weight,
 template <typename T>
 struct Forward {
   using C = ComputeType<T>;
-  Rows rows;
+  NormalizedRows rows;
   T* out;
   C* mean;
   C* rstd;
@@ -85,13 +71,10 @@ struct Forward {
   }
 };
 
-// Gradients of weight and bias are summed over fixed blocks of rows first.
-constexpr int64_t kMaxBlocks = 16;
-
 template <typename T>
 struct Backward {
   using C = ComputeType<T>;
-  Rows rows;
+  NormalizedRows rows;
   T* grad_input;
   C* grad_weight;
   C* grad_bias;
@@ -154,17 +137,6 @@ struct Backward {
     }
   }
 
-  void combine(C* to, int64_t offset) const {
-    const int64_t n = rows.length;
-    for (int64_t i = 0; to != nullptr && i < n; ++i) {
-      double sum = 0;
-      for (int64_t b = 0; b < blocks; ++b) {
-        sum += static_cast<double>(partial[b * 2 * n + offset + i]);
-      }
-      to[i] = static_cast<C>(sum);
-    }
-  }
-
   void run() const {
     const int64_t per_block = rows.length * (rows.count / blocks + 1);
     parallelFor(blocks, grainFor(per_block, 2 * kCost),
@@ -172,16 +144,10 @@ struct Backward {
                   for (int64_t i = begin; i < end; ++i) block(i);
                 });
     if (partial == nullptr) return;
-    combine(grad_weight, 0);
-    combine(grad_bias, rows.length);
+    combineBlocks(partial, blocks, rows.length, 0, grad_weight);
+    combineBlocks(partial, blocks, rows.length, rows.length, grad_bias);
   }
 };
-
-Status checkRows(const char* name, const TensorView& input, int64_t dims) {
-  if (dims >= 1 && dims <= input.ndim) return Status::kOk;
-  return fail(Status::kInvalid, "%s: %ld normalized dimensions of %d", name,
-              long(dims), input.ndim);
-}
 
 }  // namespace
 
@@ -189,7 +155,8 @@ Status layerNorm(const Queue& queue, const TensorView& out,
                  const TensorView& mean, const TensorView& rstd,
                  const TensorView& input, const TensorView& weight,
                  const TensorView& bias, int64_t normalized_dims, double eps) {
-  const Status status = checkRows("layer_norm", input, normalized_dims);
+  NormalizedRows rows;
+  const Status status = readRows("layer_norm", input, normalized_dims, &rows);
   if (status != Status::kOk) return status;
   if (!sameShape(out, input)) {
     return fail(Status::kInvalid, "layer_norm: out and input differ");
@@ -207,7 +174,6 @@ Status layerNorm(const Queue& queue, const TensorView& out,
       !r.open()) {
     return Status::kFailed;
   }
-  const Rows rows = rowsOf(input, normalized_dims);
   const Status sent = launchFloating(
       queue, "layer_norm", input.dtype,
       [rows, eps, y = y.address(), m = m.address(), r = r.address(),
@@ -234,8 +200,9 @@ Status layerNormBackward(const Queue& queue, const TensorView& grad_input,
                          const TensorView& grad_output, const TensorView& input,
                          const TensorView& weight, const TensorView& mean,
                          const TensorView& rstd, int64_t normalized_dims) {
+  NormalizedRows rows;
   const Status status =
-      checkRows("layer_norm_backward", input, normalized_dims);
+      readRows("layer_norm_backward", input, normalized_dims, &rows);
   if (status != Status::kOk) return status;
   if (!sameShape(grad_output, input)) {
     return fail(Status::kInvalid,
@@ -255,22 +222,17 @@ Status layerNormBackward(const Queue& queue, const TensorView& grad_input,
       !dx.open() || !dw.open() || !db.open()) {
     return Status::kFailed;
   }
-  const Rows rows = rowsOf(input, normalized_dims);
   if (rows.length == 0) return Status::kOk;
-  const int64_t blocks =
-      std::clamp<int64_t>(rows.count / 8, int64_t{1}, kMaxBlocks);
   void* partial = nullptr;
   if (grad_weight.defined() || grad_bias.defined()) {
-    partial =
-        scratchAddress(queue, blocks * 2 * rows.length *
-                                  static_cast<int64_t>(itemSize(compute)));
+    partial = blockSums(queue, rows, compute);
     if (partial == nullptr) return Status::kFailed;
   }
   const Status sent = launchFloating(
       queue, "layer_norm_backward", input.dtype,
-      [rows, partial, blocks, dx = dx.address(), dw = dw.address(),
-       db = db.address(), g = g.address(), x = x.address(), w = w.address(),
-       m = m.address(), r = r.address()](auto tag) {
+      [rows, partial, dx = dx.address(), dw = dw.address(), db = db.address(),
+       g = g.address(), x = x.address(), w = w.address(), m = m.address(),
+       r = r.address()](auto tag) {
         using T = typename decltype(tag)::type;
         using C = ComputeType<T>;
         Backward<T>{rows,
@@ -283,7 +245,7 @@ Status layerNormBackward(const Queue& queue, const TensorView& grad_input,
                     static_cast<const C*>(m),
                     static_cast<const C*>(r),
                     static_cast<C*>(partial),
-                    blocks}
+                    blocksOf(rows)}
             .run();
       });
   if (sent != Status::kOk) return sent;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/compute/lines.h"
+#include "kernels/compute/normalization/rows.h"
 #include "kernels/compute/operands.h"
 #include "kernels/compute/parallel.h"
 #include "kernels/compute/sums.h"
@@ -14,18 +15,11 @@ namespace dipu::kernels {
 namespace {
 
 constexpr int64_t kCost = 2;
-constexpr int64_t kMaxBlocks = 16;
-
-// The tensor as rows that are normalized one by one.
-struct Rows {
-  int64_t count = 1;
-  int64_t length = 1;
-};
 
 template <typename T>
 struct Forward {
   using C = ComputeType<T>;
-  Rows rows;
+  NormalizedRows rows;
   T* out;
   C* inv_rms;
   const T* input;
@@ -56,11 +50,10 @@ struct Forward {
   }
 };
 
-// Gradients of weight and bias are summed over fixed blocks of rows first.
 template <typename T>
 struct Backward {
   using C = ComputeType<T>;
-  Rows rows;
+  NormalizedRows rows;
   T* grad_input;
   C* grad_weight;
   C* grad_bias;
@@ -111,17 +104,6 @@ struct Backward {
     }
   }
 
-  void combine(C* to, int64_t offset) const {
-    const int64_t n = rows.length;
-    for (int64_t i = 0; to != nullptr && i < n; ++i) {
-      double sum = 0;
-      for (int64_t b = 0; b < blocks; ++b) {
-        sum += static_cast<double>(partial[b * 2 * n + offset + i]);
-      }
-      to[i] = static_cast<C>(sum);
-    }
-  }
-
   void run() const {
     const int64_t per_block = rows.length * (rows.count / blocks + 1);
     parallelFor(blocks, grainFor(per_block, 2 * kCost),
@@ -129,8 +111,8 @@ struct Backward {
                   for (int64_t i = begin; i < end; ++i) block(i);
                 });
     if (partial == nullptr) return;
-    combine(grad_weight, 0);
-    combine(grad_bias, rows.length);
+    combineBlocks(partial, blocks, rows.length, 0, grad_weight);
+    combineBlocks(partial, blocks, rows.length, rows.length, grad_bias);
   }
 };
 
@@ -144,20 +126,17 @@ struct BackwardTensors {
   const DenseTensor* inv_rms;
 };
 
-Status launchBackward(const Queue& queue, const Rows& rows, DType dtype,
-                      const BackwardTensors& t) {
-  const int64_t blocks =
-      std::clamp<int64_t>(rows.count / 8, int64_t{1}, kMaxBlocks);
+Status launchBackward(const Queue& queue, const NormalizedRows& rows,
+                      DType dtype, const BackwardTensors& t) {
   void* partial = nullptr;
   if (t.grad_weight->address() != nullptr ||
       t.grad_bias->address() != nullptr) {
-    const auto item = static_cast<int64_t>(itemSize(computeDType(dtype)));
-    partial = scratchAddress(queue, blocks * 2 * rows.length * item);
+    partial = blockSums(queue, rows, computeDType(dtype));
     if (partial == nullptr) return Status::kFailed;
   }
   return launchFloating(
       queue, "rms_norm_backward", dtype,
-      [rows, partial, blocks, dx = t.grad_input->address(),
+      [rows, partial, dx = t.grad_input->address(),
        dw = t.grad_weight->address(), db = t.grad_bias->address(),
        g = t.grad_output->address(), x = t.input->address(),
        w = t.weight->address(), r = t.inv_rms->address()](auto tag) {
@@ -172,7 +151,7 @@ Status launchBackward(const Queue& queue, const Rows& rows, DType dtype,
                     static_cast<const C*>(w),
                     static_cast<const C*>(r),
                     static_cast<C*>(partial),
-                    blocks}
+                    blocksOf(rows)}
             .run();
       });
 }
@@ -182,15 +161,11 @@ bool has(const TensorView& tensor, int64_t count) {
   return !tensor.defined() || tensor.numel == count;
 }
 
-Status readRows(const TensorView& input, int64_t dims, const TensorView& weight,
-                const TensorView& bias, const TensorView& inv_rms, Rows* rows) {
-  if (dims < 1 || dims > input.ndim) {
-    return fail(Status::kInvalid, "rms_norm: %ld normalized dimensions of %d",
-                long(dims), input.ndim);
-  }
-  for (int32_t i = 0; i < input.ndim; ++i) {
-    (i >= input.ndim - dims ? rows->length : rows->count) *= input.sizes[i];
-  }
+Status checkRows(const TensorView& input, int64_t dims,
+                 const TensorView& weight, const TensorView& bias,
+                 const TensorView& inv_rms, NormalizedRows* rows) {
+  const Status status = readRows("rms_norm", input, dims, rows);
+  if (status != Status::kOk) return status;
   if (has(weight, rows->length) && has(bias, rows->length) &&
       has(inv_rms, rows->count)) {
     return Status::kOk;
@@ -206,9 +181,9 @@ Status rmsNorm(const Queue& queue, const TensorView& out,
                const TensorView& inv_rms, const TensorView& input,
                const TensorView& weight, const TensorView& bias,
                int64_t normalized_dims, double eps) {
-  Rows rows;
+  NormalizedRows rows;
   const Status status =
-      readRows(input, normalized_dims, weight, bias, inv_rms, &rows);
+      checkRows(input, normalized_dims, weight, bias, inv_rms, &rows);
   if (status != Status::kOk) return status;
   if (!sameShape(out, input)) {
     return fail(Status::kInvalid, "rms_norm: out and input differ");
@@ -248,9 +223,9 @@ Status rmsNormBackward(const Queue& queue, const TensorView& grad_input,
                        const TensorView& grad_output, const TensorView& input,
                        const TensorView& weight, const TensorView& inv_rms,
                        int64_t normalized_dims) {
-  Rows rows;
+  NormalizedRows rows;
   Status status =
-      readRows(input, normalized_dims, weight, grad_bias, inv_rms, &rows);
+      checkRows(input, normalized_dims, weight, grad_bias, inv_rms, &rows);
   if (status != Status::kOk) return status;
   if (!inv_rms.defined() || !sameShape(grad_output, input) ||
       !has(grad_weight, rows.length) || !has(grad_input, input.numel)) {

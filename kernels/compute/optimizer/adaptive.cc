@@ -9,12 +9,10 @@ namespace dipu::kernels {
 namespace {
 
 constexpr int64_t kCost = 8;
-constexpr int kRmspropOperands = 5;
-constexpr int kAdadeltaOperands = 4;
 
 template <typename T>
-void rmspropPart(const RmspropOptions& o, void* const* data, int64_t begin,
-                 int64_t end) {
+void stepPart(const RmspropOptions& o, void* const* data, int64_t begin,
+              int64_t end) {
   using C = ComputeType<T>;
   T* __restrict parameter = static_cast<T*>(data[0]);
   const T* __restrict gradient = static_cast<const T*>(data[1]);
@@ -48,8 +46,8 @@ void rmspropPart(const RmspropOptions& o, void* const* data, int64_t begin,
 }
 
 template <typename T>
-void adadeltaPart(const AdadeltaOptions& o, void* const* data, int64_t begin,
-                  int64_t end) {
+void stepPart(const AdadeltaOptions& o, void* const* data, int64_t begin,
+              int64_t end) {
   using C = ComputeType<T>;
   T* __restrict parameter = static_cast<T*>(data[0]);
   const T* __restrict gradient = static_cast<const T*>(data[1]);
@@ -72,43 +70,29 @@ void adadeltaPart(const AdadeltaOptions& o, void* const* data, int64_t begin,
   }
 }
 
-struct RmspropTask {
-  RmspropOptions options;
+template <typename Options>
+struct StepTask {
+  Options options;
   int64_t dtype;
 
-  void operator()(const ListView<kRmspropOperands>& list) const {
+  template <int Operands>
+  void operator()(const ListView<Operands>& list) const {
     dispatchFloating(static_cast<DType>(dtype), [&](auto tag) {
       using T = typename decltype(tag)::type;
       list.forEachPart(kCost,
                        [this](const auto& entry, int64_t begin, int64_t end) {
-                         rmspropPart<T>(options, entry.data, begin, end);
+                         stepPart<T>(options, entry.data, begin, end);
                        });
     });
   }
 };
 
-struct AdadeltaTask {
-  AdadeltaOptions options;
-  int64_t dtype;
-
-  void operator()(const ListView<kAdadeltaOperands>& list) const {
-    dispatchFloating(static_cast<DType>(dtype), [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      list.forEachPart(kCost,
-                       [this](const auto& entry, int64_t begin, int64_t end) {
-                         adadeltaPart<T>(options, entry.data, begin, end);
-                       });
-    });
-  }
-};
-
-// Enqueues `task` over the tensors of one parameter.
-template <int Operands, typename Task>
-Status launchOne(const Queue& queue, const char* name, const Task& task,
-                 const TensorView* const (&views)[Operands]) {
-  if (!isFloating(views[0]->dtype)) {
-    return unsupportedDType(name, views[0]->dtype);
-  }
+// Enqueues the step of one parameter; `views` are what stepPart expects.
+template <typename Options, int Operands>
+Status launchStep(const Queue& queue, const char* name, const Options& options,
+                  const TensorView* const (&views)[Operands]) {
+  const DType dtype = views[0]->dtype;
+  if (!isFloating(dtype)) return unsupportedDType(name, dtype);
   TensorList<Operands> list;
   if (!list.add(queue, views)) {
     return fail(Status::kUnsupported,
@@ -116,7 +100,8 @@ Status launchOne(const Queue& queue, const char* name, const Task& task,
                 "layout",
                 name);
   }
-  return launchList(queue, task, list);
+  return launchList(
+      queue, StepTask<Options>{options, static_cast<int64_t>(dtype)}, list);
 }
 
 }  // namespace
@@ -126,9 +111,8 @@ Status rmsprop(const Queue& queue, const TensorView& parameter,
                const TensorView& average, const TensorView& buffer,
                const RmspropOptions& options) {
   const TensorView absent;
-  return launchOne<kRmspropOperands>(
-      queue, "rmsprop",
-      RmspropTask{options, static_cast<int64_t>(parameter.dtype)},
+  return launchStep(
+      queue, "rmsprop", options,
       {&parameter, &gradient, &square, options.centered ? &average : &absent,
        options.momentum > 0 ? &buffer : &absent});
 }
@@ -136,10 +120,8 @@ Status rmsprop(const Queue& queue, const TensorView& parameter,
 Status adadelta(const Queue& queue, const TensorView& parameter,
                 const TensorView& gradient, const TensorView& square,
                 const TensorView& change, const AdadeltaOptions& options) {
-  return launchOne<kAdadeltaOperands>(
-      queue, "adadelta",
-      AdadeltaTask{options, static_cast<int64_t>(parameter.dtype)},
-      {&parameter, &gradient, &square, &change});
+  return launchStep(queue, "adadelta", options,
+                    {&parameter, &gradient, &square, &change});
 }
 
 }  // namespace dipu::kernels

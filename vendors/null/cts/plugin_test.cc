@@ -19,7 +19,7 @@ const dipu_vendor& vendor() {
   return library.vendor();
 }
 
-TEST(NullVendor, HasNoDevices) {
+TEST(Plugin, HasNoDevices) {
   EXPECT_STREQ(vendor().name, "null");
   const dipu_host_services host{};
   EXPECT_EQ(vendor().initialize(&host), nullptr);
@@ -28,7 +28,7 @@ TEST(NullVendor, HasNoDevices) {
   EXPECT_EQ(count, 0);
 }
 
-TEST(NullVendor, SaysWhyItCannotServe) {
+TEST(Plugin, SaysWhyItCannotServe) {
   int32_t device = 7;
   const ErrorPtr error(vendor().device->get_current(&device));
   ASSERT_NE(error, nullptr);
@@ -43,7 +43,7 @@ TEST(NullVendor, SaysWhyItCannotServe) {
   EXPECT_NE(ErrorPtr(vendor().event->create(0, 0, &event)), nullptr);
 }
 
-TEST(NullVendor, ReleasesNothing) {
+TEST(Plugin, ReleasesNothing) {
   vendor().memory->deallocate(0, nullptr);
   vendor().memory->host_deallocate(nullptr);
   vendor().stream->destroy(0, nullptr);
