@@ -3,6 +3,7 @@
 // Filling a tensor by a DIOPI function that draws. Internal to this folder.
 #pragma once
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 
@@ -16,6 +17,7 @@ namespace dipu::aten {
 
 // Lets `draw(context, out, generator)` fill a contiguous tensor, `self` itself
 // where it is one. Returns false when the library does not cover the case.
+// Throws when elements of `self` share memory.
 template <typename Function, typename Call>
 bool fill(const char* label, Function* function, const at::Tensor& self,
           const std::optional<at::Generator>& generator, const Call& call) {
@@ -23,6 +25,7 @@ bool fill(const char* label, Function* function, const at::Tensor& self,
     return adapter::noteRefusal(kLacksFunction);
   }
   if (self.numel() == 0) return true;
+  at::assert_no_internal_overlap(self);
   const c10::DeviceIndex device = self.device().index();
   const at::Tensor target =
       self.is_contiguous()

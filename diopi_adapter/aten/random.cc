@@ -2,8 +2,10 @@
 //
 // Filling tensors with random numbers. All of them come from the device's
 // Philox generator, on the device or, by fallback, in its name.
+#include <ATen/Dispatch.h>
 #include <ATen/Dispatch_v2.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/native/DistributionTemplates.h>
 #include <ATen/ops/bernoulli_ops.h>
 #include <ATen/ops/exponential_ops.h>
 #include <ATen/ops/normal_ops.h>
@@ -50,16 +52,35 @@ at::Tensor& normal(at::Tensor& self, double mean, double std,
   return self;
 }
 
+void checkUniform(const at::Tensor& self, double from, double to) {
+  AT_DISPATCH_FLOATING_TYPES_AND2(
+      at::kHalf, at::kBFloat16, self.scalar_type(), "check_uniform_bounds",
+      [&] {
+        const double largest = std::numeric_limits<scalar_t>::max();
+        TORCH_CHECK(from >= -largest && from <= largest,
+                    "from is out of bounds for ", self.dtype());
+        TORCH_CHECK(to >= -largest && to <= largest, "to is out of bounds for ",
+                    self.dtype());
+        TORCH_CHECK(
+            from <= to,
+            "uniform_ expects to return a [from, to) range, but found from=",
+            from, " > to=", to);
+        TORCH_CHECK(to - from <= largest,
+                    "uniform_ expects to-from <= std::numeric_limits<",
+                    self.scalar_type(), ">::max(), but found to=", to,
+                    " and from=", from,
+                    " which result in to-from to exceed the limit");
+      });
+}
+
 at::Tensor& uniform(at::Tensor& self, double from, double to,
                     OptionalGenerator generator) {
-  TORCH_CHECK(from <= to,
-              "uniform_ expects to return a [from, to) range, but found from=",
-              from, " > to=", to);
   if (self.is_complex()) {
     at::Tensor parts = at::view_as_real(self);
     uniform(parts, from, to, std::move(generator));
     return self;
   }
+  checkUniform(self, from, to);
   const auto function = symbols().diopiUniformInp;
   const bool done =
       fill("uniform_", function, self, generator,
@@ -130,16 +151,41 @@ bool fillIntegers(const char* label, const at::Tensor& self, int64_t from,
               });
 }
 
-void checkRange(const at::Tensor& self, int64_t from, int64_t to) {
+struct Range {
+  int64_t from;
+  int64_t to;
+};
+
+// The integers from `from` to below `to` that `self` can hold. Floating types
+// have gaps: the bounds move to numbers that stay inside when they are rounded.
+Range rangeFor(const at::Tensor& self, int64_t from, int64_t to) {
   TORCH_CHECK(from < to,
               "random_ expects 'from' to be less than 'to', but got from=",
               from, " >= to=", to);
-  if (!c10::isIntegralType(self.scalar_type(), /*includeBool=*/true)) return;
+  if (at::isFloatingType(self.scalar_type())) {
+    AT_DISPATCH_FLOATING_TYPES_AND2(
+        at::kHalf, at::kBFloat16, self.scalar_type(), "random_update_from_to",
+        [&] {
+          from = at::native::templates::update_from<scalar_t>(from);
+          to = at::native::templates::update_to<scalar_t>(to);
+        });
+    TORCH_CHECK(from < to,
+                "random_ expects 'from' casted to dtype to be less than 'to' "
+                "casted to dtype, but got from=",
+                from, " >= to=", to);
+  }
+  at::native::templates::check_from_to_in_range(from, to - 1, self.dtype());
+  return {from, to};
+}
+
+// The same up to the largest integer, see fillIntegers.
+void checkFrom(const at::Tensor& self, int64_t from) {
   const int64_t largest = largestInteger(self.scalar_type());
-  TORCH_CHECK(to - 1 <= largest, "to - 1 is out of bounds for ", self.dtype());
-  TORCH_CHECK(
-      c10::isSignedType(self.scalar_type()) ? from >= -largest - 1 : from >= 0,
-      "from is out of bounds for ", self.dtype());
+  TORCH_CHECK(!at::isFloatingType(self.scalar_type()) || from < largest,
+              "random_ expects 'from' casted to dtype to be less than or equal "
+              "to 'to_inc' casted to dtype, but got from=",
+              from, " > to_inc=", largest);
+  at::native::templates::check_from_to_in_range(from, largest, self.dtype());
 }
 
 at::Tensor& randomAll(at::Tensor& self, OptionalGenerator generator) {
@@ -151,8 +197,8 @@ at::Tensor& randomAll(at::Tensor& self, OptionalGenerator generator) {
 
 at::Tensor& randomTo(at::Tensor& self, int64_t to,
                      OptionalGenerator generator) {
-  checkRange(self, 0, to);
-  if (!fillIntegers("random_.to", self, 0, to, generator)) {
+  const Range range = rangeFor(self, 0, to);
+  if (!fillIntegers("random_.to", self, range.from, range.to, generator)) {
     onCpu<at::_ops::random__to>(self, to, generator);
   }
   return self;
@@ -160,7 +206,13 @@ at::Tensor& randomTo(at::Tensor& self, int64_t to,
 
 at::Tensor& randomFrom(at::Tensor& self, int64_t from,
                        std::optional<int64_t> to, OptionalGenerator generator) {
-  if (to) checkRange(self, from, *to);
+  if (to) {
+    const Range range = rangeFor(self, from, *to);
+    from = range.from;
+    to = range.to;
+  } else if (from != std::numeric_limits<int64_t>::lowest()) {
+    checkFrom(self, from);
+  }
   if (!fillIntegers("random_.from", self, from, to, generator)) {
     onCpu<at::_ops::random__from>(self, from, to, generator);
   }
@@ -171,6 +223,10 @@ at::Tensor& randomFrom(at::Tensor& self, int64_t from,
 // out, so that it can be divided by.
 at::Tensor& exponential(at::Tensor& self, double lambda,
                         OptionalGenerator generator) {
+  TORCH_CHECK(at::isFloatingType(self.scalar_type()),
+              "Exponential distribution is a continuous probability "
+              "distribution. dtype must be a floating point but you specified ",
+              self.scalar_type());
   TORCH_CHECK(lambda > 0.0,
               "exponential_ expects lambda > 0.0, but found lambda=", lambda);
   if (symbols().diopiUniformInp == nullptr) {

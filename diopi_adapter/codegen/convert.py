@@ -81,7 +81,7 @@ def from_function(
 
 
 def condition(type_: str, name: str, literal: model.Literal) -> str | None:
-    """C++ that tests whether the argument equals the constant."""
+    """C++ that tests whether the argument equals the constant, or has the type."""
     if literal.kind is model.LiteralKind.NONE:
         if type_ == "Tensor?":
             return f"!({name}.has_value() && {name}->defined())"
@@ -90,4 +90,6 @@ def condition(type_: str, name: str, literal: model.Literal) -> str | None:
         return name if literal.text == "true" else f"!{name}"
     if literal.kind is model.LiteralKind.INT and type_ in ("int", "float"):
         return f"{name} == {literal.text}"
+    if literal.kind is model.LiteralKind.TYPE and type_ == "Tensor":
+        return f"diopiDtype({name}.scalar_type()) == diopi_dtype_{literal.text}"
     return None

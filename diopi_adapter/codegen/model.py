@@ -35,6 +35,7 @@ class LiteralKind(enum.Enum):
     INT = "int"
     NONE = "none"
     TEXT = "text"
+    TYPE = "type"  # of elements, under `require:` only
 
 
 @dataclasses.dataclass(frozen=True)

@@ -79,9 +79,11 @@ class _Parser(nodes.Reader):
 
     def _literals(self, node: yaml.Node | None) -> Iterator[tuple[str, model.Literal]]:
         for key, value in (self._mapping(node) if node else {}).items():
-            literal = _literal(self._text(value))
+            literal = _literal(self._text(value)) or _type(self._text(value))
             if literal is None:
-                reason = f"`{value.value}` is not a constant; use true, 0 or none"
+                reason = (
+                    f"`{value.value}` is not a constant; use true, 0, none or int64"
+                )
                 raise self._error(value, reason)
             yield key, literal
 
@@ -156,6 +158,11 @@ def _literal(text: str) -> model.Literal | None:
     if re.fullmatch(r'"[^"\\]*"', text):
         return model.Literal(model.LiteralKind.TEXT, text)
     return None
+
+
+def _type(text: str) -> model.Literal | None:
+    known = text in sample.DTYPES
+    return model.Literal(model.LiteralKind.TYPE, text) if known else None
 
 
 def parse_entries(text: str, source: str) -> tuple[model.Entry, ...]:

@@ -18,9 +18,23 @@
 namespace dipu::fallback {
 namespace {
 
+constexpr char kSameDevice[] =
+    "Expected all tensors to be on the same device, but found at least two "
+    "devices, ";
+
 // Arguments that kernels write although the schema does not say so.
 constexpr std::string_view kUndeclaredWrites[] = {"running_mean",
                                                   "running_var"};
+
+// Arguments whose tensors PyTorch wants or takes on the host, whatever the
+// device: lengths of sequences, and indices beside the tensor they index.
+constexpr std::string_view kHostArguments[] = {"batch_sizes",
+                                               "indices",
+                                               "input_lengths",
+                                               "lengths",
+                                               "target_lengths",
+                                               "targets",
+                                               "tensor_indices_or_sections"};
 
 bool onDevice(const at::Tensor& tensor) {
   return tensor.defined() && tensor.device().type() == runtime::kDeviceType;
@@ -38,6 +52,12 @@ bool isWritten(const c10::FunctionSchema& schema,
   const auto* end = std::end(kUndeclaredWrites);
   return !isBackward(schema) &&
          std::find(std::begin(kUndeclaredWrites), end, argument.name()) != end;
+}
+
+// Whether a tensor there may be on another device than the others are.
+bool takesHostTensors(const c10::Argument& argument) {
+  const auto* end = std::end(kHostArguments);
+  return std::find(std::begin(kHostArguments), end, argument.name()) != end;
 }
 
 bool takesGenerator(const c10::Argument& argument) {
@@ -119,6 +139,7 @@ class FallbackCall {
         if (onDevice(tensor)) useTensor(tensor, read);
       });
     }
+    if (device_ >= 0) checkOthers();
     for (const c10::IValue& argument : arguments_) {
       if (device_ < 0 && argument.isDevice()) {
         device_ = argument.toDevice().index();
@@ -127,12 +148,23 @@ class FallbackCall {
     device_ = runtime::resolveDevice(device_);
   }
 
+  // Beside device tensors those of the host stand for numbers only.
+  void checkOthers() const {
+    for (std::size_t i = 0; i < arguments_.size(); ++i) {
+      if (takesHostTensors(schema_.arguments()[i])) continue;
+      forEachTensor(arguments_[i], [&](const at::Tensor& tensor) {
+        const bool fits = !tensor.defined() || onDevice(tensor);
+        TORCH_CHECK(fits || tensor.dim() == 0, kSameDevice,
+                    c10::Device(runtime::kDeviceType, device_), " and ",
+                    tensor.device(), ", in ", schema_.operator_name());
+      });
+    }
+  }
+
   void useTensor(const at::Tensor& tensor, bool read) {
     const c10::DeviceIndex device = tensor.device().index();
     if (device_ < 0) device_ = device;
-    TORCH_CHECK(device_ == device,
-                "Expected all tensors to be on the same device, but found at "
-                "least two devices, ",
+    TORCH_CHECK(device_ == device, kSameDevice,
                 c10::Device(runtime::kDeviceType, device_), " and ",
                 tensor.device(), ", in ", schema_.operator_name());
     images_.add(tensor, read);

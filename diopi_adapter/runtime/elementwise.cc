@@ -2,6 +2,7 @@
 #include "diopi_adapter/runtime/elementwise.h"
 
 #include <ATen/ExpandUtils.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/native/Resize.h>
 #include <ATen/native/TypeProperties.h>
 #include <ATen/ops/_local_scalar_dense.h>
@@ -167,6 +168,7 @@ void Elementwise::prepare(Form form, at::Tensor& out, ResultType result,
   }
   if (form == Form::kOut) {
     at::native::resize_output(out, sizes_);
+    at::assert_no_internal_overlap(out);
     return;
   }
   TORCH_CHECK(out.sizes() == c10::IntArrayRef(sizes_), "output with shape ",

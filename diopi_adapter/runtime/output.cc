@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diopi_adapter/runtime/output.h"
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/native/Resize.h>
 #include <c10/core/MemoryFormat.h>
 #include <c10/util/Exception.h>
@@ -31,6 +32,7 @@ void prepareOutput(Form form, at::Tensor& out, const OutputSpec& spec,
                 " doesn't match the broadcast shape ", sizes);
   } else {
     at::native::resize_output(out, sizes);
+    at::assert_no_internal_overlap(out);
   }
 }
 
@@ -71,7 +73,9 @@ void resizeOutput(const at::Tensor& out, c10::IntArrayRef sizes,
   TORCH_CHECK(out.device() == options.device(),
               "Expected out tensor to have device ", options.device(),
               ", but got ", out.device(), " instead");
-  if (!at::native::resize_output(out, sizes)) return;
+  if (!at::native::resize_output(out, sizes)) {
+    return at::assert_no_internal_overlap(out);
+  }
   if (!strides.empty()) {
     out.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
   } else if (options.memory_format_opt().has_value()) {

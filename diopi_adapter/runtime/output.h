@@ -29,7 +29,8 @@ struct OutputSpec {
 
 // Brings `out` into shape: makes it (kFunctional), checks that it has the size
 // (kInplace), or resizes it as torch does for out arguments (kOut). Throws when
-// an existing tensor has another type or, in place, another size.
+// an existing tensor has another type or, in place, another size, and when
+// elements of an out argument share memory.
 void prepareOutput(Form form, at::Tensor& out, const OutputSpec& spec,
                    c10::DeviceIndex device);
 

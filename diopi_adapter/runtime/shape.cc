@@ -63,6 +63,16 @@ OutputSpec likeInt(const at::Tensor& tensor) {
   return spec;
 }
 
+OutputSpec clipped(const at::Tensor& tensor, const at::Scalar& min,
+                   const at::Scalar& max) {
+  TORCH_CHECK(tensor.scalar_type() != at::kBool,
+              "Bool inputs not supported for hardtanh");
+  TORCH_CHECK(tensor.scalar_type() != at::kByte ||
+                  (min.toLong() >= 0 && max.toLong() >= 0),
+              "cannot do hardtanh on an unsigned type with negative limits");
+  return like(tensor);
+}
+
 OutputSpec packed(const at::Tensor& tensor) {
   return {at::DimVector(tensor.sizes()), {}, tensor.scalar_type()};
 }
@@ -215,6 +225,12 @@ OutputSpec pooled(const at::Tensor& input, at::IntArrayRef output_size) {
 
 OutputSpec channelStats(const at::Tensor& input) {
   return {{channels(input)}, {}, statsType(input)};
+}
+
+OutputSpec savedStats(const at::Tensor& input, bool training) {
+  OutputSpec spec = channelStats(input);
+  if (!training) spec.sizes = {0};
+  return spec;
 }
 
 OutputSpec channelParams(const at::Tensor& input,

@@ -21,6 +21,9 @@ namespace dipu::adapter::shape {
 OutputSpec like(const at::Tensor& tensor);
 // The same as int32.
 OutputSpec likeInt(const at::Tensor& tensor);
+// Like `tensor`, limited to the numbers from `min` to `max` of its type.
+OutputSpec clipped(const at::Tensor& tensor, const at::Scalar& min,
+                   const at::Scalar& max);
 // Like `tensor`, contiguous.
 OutputSpec packed(const at::Tensor& tensor);
 // No dimensions, bool.
@@ -38,14 +41,19 @@ OutputSpec reduced(const at::Tensor& tensor, at::OptionalIntArrayRef dim,
 // in that dimension.
 OutputSpec reducedAlong(const at::Tensor& tensor, int64_t dim, bool keepdim);
 OutputSpec positionsAlong(const at::Tensor& tensor, int64_t dim, bool keepdim);
+// As reducedAlong, of the k-th smallest elements.
+OutputSpec kthAlong(const at::Tensor& tensor, int64_t k, int64_t dim,
+                    bool keepdim);
 // As reduced, of the type of a sum; that of `out` when it is given.
 OutputSpec summed(const at::Tensor& tensor, at::OptionalIntArrayRef dim,
                   bool keepdim, std::optional<at::ScalarType> dtype,
                   const at::Tensor& out);
 // As reduced, of a number of elements.
 OutputSpec counted(const at::Tensor& tensor, at::IntArrayRef dim);
-// A histogram of the elements.
-OutputSpec binned(const at::Tensor& tensor, int64_t bins);
+// A histogram of the elements between `min` and `max`; of all elements when
+// both are equal.
+OutputSpec binned(const at::Tensor& tensor, int64_t bins, const at::Scalar& min,
+                  const at::Scalar& max);
 OutputSpec diagonalSum(const at::Tensor& matrix);
 
 // torch.arange, torch.range and torch.linspace; the type is that of `out`.
@@ -116,6 +124,8 @@ OutputSpec reserve(const at::Tensor& input);
 
 // Statistics and parameters of normalizations. Channels are dimension 1.
 OutputSpec channelStats(const at::Tensor& input);
+// The same where `training` computes them, else nothing.
+OutputSpec savedStats(const at::Tensor& input, bool training);
 OutputSpec channelParams(const at::Tensor& input,
                          const std::optional<at::Tensor>& weight);
 OutputSpec normStats(const at::Tensor& input, at::IntArrayRef normalized_shape);

@@ -6,6 +6,7 @@
 #include "kernels/compute/index_check.h"
 #include "kernels/compute/operands.h"
 #include "kernels/compute/parallel.h"
+#include "kernels/compute/refusal.h"
 
 namespace dipu::kernels {
 namespace {
@@ -108,13 +109,27 @@ struct ForwardTask {
     for (int64_t j = 0; j < width; ++j) to[j] /= static_cast<C>(size);
   }
 
+  void refuseOffset(int64_t bag, int64_t at, int64_t before) const {
+    if (bag == 0) {
+      return refuse(
+          "embedding_bag: offsets[0] has to be 0, where the first bag starts, "
+          "but is %lld",
+          static_cast<long long>(at));
+    }
+    refuse(
+        "embedding_bag: offsets[%lld] is %lld, but should lie between the "
+        "offset before, %lld, and the number of indices, %lld",
+        static_cast<long long>(bag), static_cast<long long>(at),
+        static_cast<long long>(before), static_cast<long long>(count));
+  }
+
   // Offsets must rise from 0 to at most the number of indices.
   bool check() const {
     int64_t before = 0;
     for (int64_t bag = 0; bag < bags + (has_end ? 1 : 0); ++bag) {
       const int64_t at = offsets.at(bag);
       if (at < before || at > count || (bag == 0 && at != 0)) {
-        reportIndex("embedding_bag: offset", at, count + 1);
+        refuseOffset(bag, at, before);
         return false;
       }
       before = at;

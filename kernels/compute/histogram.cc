@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "kernels/compute/dispatch.h"
 #include "kernels/compute/index_check.h"
 #include "kernels/compute/operands.h"
-#include "kernels/compute/parallel.h"
 #include "kernels/compute/read_back.h"
+#include "kernels/compute/refusal.h"
 
 namespace dipu::kernels {
 namespace {
@@ -49,50 +48,85 @@ struct BinCountTask {
   }
 };
 
+// Significant bits: the type has all integers of that many.
+template <typename T>
+inline constexpr int kDigits = std::is_same_v<T, Float16>    ? 11
+                               : std::is_same_v<T, BFloat16> ? 8
+                                                             : 24;
+template <>
+inline constexpr int kDigits<double> = 53;
+
 // Bins of one width are computed in the type of the elements, so that elements
-// at an edge fall where PyTorch's formula puts them.
+// at an edge fall where PyTorch's formula puts them; counts are exact.
 template <typename T>
 struct EqualBinsTask {
-  T* out;
+  using C = ComputeType<T>;
+
+  double* out;
   const T* input;
   int64_t count;
   int64_t bins;
-  T low;
-  T high;
+  C low;
+  C high;
 
-  void takeRange(T* begin, T* end) const {
+  C at(int64_t i) const { return static_cast<C>(input[i]); }
+  static C rounded(C value) { return static_cast<C>(static_cast<T>(value)); }
+
+  void takeRange(C* begin, C* end) const {
     if (*begin == *end && count > 0) {
-      *begin = *end = input[0];
+      *begin = *end = at(0);
       for (int64_t i = 0; i < count; ++i) {
-        const T x = input[i];
+        const C x = at(i);
         if (x < *begin || x != x) *begin = x;
         if (x > *end || x != x) *end = x;
       }
     }
     if (*begin == *end) {
-      *begin -= 1;
-      *end += 1;
+      *begin = rounded(*begin - 1);
+      *end = rounded(*end + 1);
     }
   }
 
-  void operator()() const {
-    T begin = low;
-    T end = high;
-    takeRange(&begin, &end);
-    std::fill_n(out, bins, T(0));
-    if (!std::isfinite(begin) || !std::isfinite(end)) {
-      char message[128];
-      std::snprintf(message, sizeof(message),
-                    "histc: range of [%g, %g] is not finite",
-                    static_cast<double>(begin), static_cast<double>(end));
-      return failTask(SOFT_LAUNCH_FAILURE, message);
+  // `x` lies in the range. More bins than the type can number, and products
+  // beyond its range, are told apart in the computing type.
+  int64_t binOf(C x, C begin, C width) const {
+    const C all = static_cast<C>(bins);
+    const C product = rounded(x - begin) * all;
+    const bool fits =
+        bins <= int64_t{1} << kDigits<T> && std::isfinite(rounded(product));
+    const C bin = fits ? rounded(rounded(product) / width) : product / width;
+    return bin < all ? static_cast<int64_t>(bin) : bins - 1;
+  }
+
+  void refuseRange(C begin, C end) const {
+    const auto low_end = static_cast<double>(begin);
+    const auto high_end = static_cast<double>(end);
+    int64_t i = 0;
+    while (i < count && std::isfinite(at(i))) ++i;
+    if (i == count) {
+      return refuse(
+          "histc: range of [%g, %g] is not finite in the type of the elements",
+          low_end, high_end);
     }
+    refuse(
+        "histc: range of [%g, %g] is not finite, element %lld is %g; give min "
+        "and max, elements beyond them do not count",
+        low_end, high_end, static_cast<long long>(i),
+        static_cast<double>(at(i)));
+  }
+
+  void operator()() const {
+    C begin = low;
+    C end = high;
+    takeRange(&begin, &end);
+    std::fill_n(out, bins, 0.0);
+    if (!std::isfinite(begin) || !std::isfinite(end)) {
+      return refuseRange(begin, end);
+    }
+    const C width = rounded(end - begin);
     for (int64_t i = 0; i < count; ++i) {
-      const T x = input[i];
-      if (!(x >= begin && x <= end)) continue;
-      const auto bin = static_cast<int64_t>((x - begin) / (end - begin) *
-                                            static_cast<T>(bins));
-      out[std::min(bin, bins - 1)] += 1;
+      const C x = at(i);
+      if (x >= begin && x <= end) out[binOf(x, begin, width)] += 1;
     }
   }
 };
@@ -170,19 +204,27 @@ Status equalBins(const Queue& queue, const TensorView& out,
   if (low > high) {
     return fail(Status::kInvalid, "histc: max must be larger than min");
   }
-  if (out.dtype != input.dtype ||
-      !dispatchAmong<float, double>(input.dtype, [](auto) {})) {
+  const bool given = low != high || input.numel == 0;
+  if (given && !(std::isfinite(low) && std::isfinite(high))) {
+    return fail(Status::kInvalid, "histc: range of [%g, %g] is not finite", low,
+                high);
+  }
+  if (out.dtype != input.dtype || !isFloating(input.dtype)) {
     return unsupportedDType("histc", input.dtype);
   }
-  DenseTensor to(queue, out, Order::kRowMajor);
+  DenseTensor to(queue, out, Order::kRowMajor, DType::kFloat64);
   DenseTensor from(queue, input, Order::kRowMajor);
   if (!to.open() || !from.load()) return Status::kFailed;
   Status status = Status::kOk;
-  dispatchAmong<float, double>(input.dtype, [&](auto tag) {
+  dispatchFloating(input.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const EqualBinsTask<T> task{to.address<T>(),     from.address<T>(),
-                                input.numel,         out.numel,
-                                static_cast<T>(low), static_cast<T>(high)};
+    using Task = EqualBinsTask<T>;
+    const auto rounded = [](double bound) {
+      return Task::rounded(static_cast<typename Task::C>(bound));
+    };
+    const Task task{to.address<double>(), from.address<T>(),
+                    input.numel,          out.numel,
+                    rounded(low),         rounded(high)};
     status = queue.launch(task) ? to.store() : Status::kFailed;
   });
   return status;

@@ -22,8 +22,9 @@ Status binCount(const Queue& queue, const TensorView& out,
 
 // out[i] = number of elements in bin i of equal bins from `low` to `high`, that
 // included; the range of the elements if both are equal. Other elements do not
-// count. float32 and float64, as `out`. A range that is not finite is an error
-// of the device, found when the work runs. Enqueues and returns.
+// count. Floating, as `out`, which gets exact counts rounded to its type. A
+// range that is not finite is an error of the device, found when the work runs.
+// Enqueues and returns.
 Status equalBins(const Queue& queue, const TensorView& out,
                  const TensorView& input, double low, double high);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "kernels/compute/loss/nll_loss.h"
@@ -119,6 +120,31 @@ TEST(PairLossTest, MeanOfNothingIsNan) {
   a.input = a.target = empty.view();
   ASSERT_EQ(pairLoss(queue, out.view(), a), Status::kOk);
   EXPECT_TRUE(std::isnan(out.read()[0]));
+}
+
+// The ends are probabilities, numbers beyond them and NaN are not.
+TEST(PairLossTest, InputsThatAreNoProbabilitiesFailOnTheDevice) {
+  for (const float wrong : {0.0F, 1.0F, -0.25F, 1.5F, NAN}) {
+    TestQueue queue;
+    std::vector<float> values(10000, 0.5F);
+    values[7777] = wrong;
+    const DeviceTensor<float> x({100, 100}, values);
+    const DeviceTensor<float> out({}, 0.0F);
+    PairLossArguments a{};
+    a.kind = PairLossKind::kBinaryEntropy;
+    a.reduction = Reduction::kMean;
+    a.input = a.target = x.view();
+    ASSERT_EQ(pairLoss(queue, out.view(), a), Status::kOk);
+    if (wrong == 0.0F || wrong == 1.0F) {
+      EXPECT_EQ(queue.wait(), SOFT_OK);
+      continue;
+    }
+    EXPECT_EQ(queue.wait(), SOFT_LAUNCH_FAILURE);
+    EXPECT_NE(std::string(soft_last_message()).find("element 7777 is "),
+              std::string::npos)
+        << soft_last_message();
+    soft_device_reset(0);
+  }
 }
 
 TEST(PairLossTest, SixteenBitsAreComputedInFloat) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "kernels/compute/random/philox.h"
@@ -163,6 +164,22 @@ TEST(BernoulliTest, ScalarAndTensorChances) {
   bernoulliOf(queue, four.view(), chances.view(), &source);
   EXPECT_EQ(four.read(), chances.read());
   EXPECT_EQ(bernoulli(queue, out.view(), 1.5, &source), Status::kInvalid);
+}
+
+TEST(BernoulliTest, NamesWhatIsNoProbability) {
+  for (const float wrong : {-0.25F, 1.5F, NAN}) {
+    TestQueue queue;
+    std::vector<float> values(5000, 1.0F);
+    values[3210] = wrong;
+    const DeviceTensor<float> p({5000}, values);
+    const DeviceTensor<float> out({5000}, 0.0F);
+    RandomSource source(3, 0);
+    ASSERT_EQ(bernoulliOf(queue, out.view(), p.view(), &source), Status::kOk);
+    EXPECT_EQ(queue.wait(), SOFT_LAUNCH_FAILURE);
+    EXPECT_NE(std::string(soft_last_message()).find("element 3210 of"),
+              std::string::npos);
+    soft_device_reset(0);
+  }
 }
 
 TEST(RandomIntegersTest, EveryValueIsAsLikely) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
@@ -99,9 +100,23 @@ TEST(Histogram, PutsElementsIntoEqualBins) {
   EXPECT_EQ(equalBins(queue, out.view(), x.view(), 2, 1), Status::kInvalid);
   ASSERT_EQ(equalBins(queue, out.view(), x.view(), 0, 0), Status::kOk);
   EXPECT_EQ(queue.wait(), SOFT_LAUNCH_FAILURE);
-  EXPECT_NE(std::string(soft_last_message()).find("is not finite"),
+  EXPECT_NE(std::string(soft_last_message()).find("element 5 is nan"),
             std::string::npos);
   soft_device_reset(0);
+  EXPECT_EQ(equalBins(queue, out.view(), x.view(), 0, INFINITY),
+            Status::kInvalid);
+}
+
+TEST(Histogram, CountsExactlyInSixteenBits) {
+  TestQueue queue;
+  const DeviceTensor<BFloat16> x({3000}, BFloat16(1.0f));
+  const DeviceTensor<BFloat16> out({2}, BFloat16(0.0f));
+  ASSERT_EQ(equalBins(queue, out.view(), x.view(), 0, 1), Status::kOk);
+  // Adding 1 to 256 gives 256 in this type.
+  EXPECT_EQ(testing::asDouble(out.read()[1]), 3008.0);
+  const DeviceTensor<BFloat16> fine({1000}, BFloat16(0.0f));
+  ASSERT_EQ(equalBins(queue, fine.view(), x.view(), 0, 1), Status::kOk);
+  EXPECT_EQ(testing::asDouble(fine.read()[999]), 3008.0);
 }
 
 TEST(Histogram, PutsElementsBetweenGivenEdges) {

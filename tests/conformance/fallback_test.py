@@ -206,6 +206,18 @@ def test_autograd_through_a_fallback(device: str) -> None:
     assert torch.allclose(y.grad.cpu(), x.grad)
 
 
+def test_host_tensors_do_not_join(device: str) -> None:
+    """What a fallback reads on the CPU must have come from the device."""
+    a, b = torch.ones(2, device=device), torch.ones(2)
+    for arguments in ((a, b), (b, a)):
+        with pytest.raises(RuntimeError, match=r"same device, but found .*dipu:0"):
+            torch.polar(*arguments)
+    with pytest.raises(RuntimeError, match=r"same device, but found .*dipu:0"):
+        torch.polar(a, a, out=torch.zeros(2, dtype=torch.complex64))
+    assert torch.polar(a, a).device.type == device
+    assert torch.polar(a, torch.tensor(0.0)).cpu().tolist() == [1, 1]
+
+
 def test_devices_are_not_mixed(device: str, second_device: torch.device) -> None:
     a = torch.ones(2, device=device)
     with pytest.raises(RuntimeError, match="same device"):

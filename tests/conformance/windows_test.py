@@ -271,6 +271,40 @@ def test_batch_norm_forms(native, device: str, name: str, dtype: torch.dtype) ->
         torch.testing.assert_close(a.cpu(), b, rtol=1e-5, atol=1e-5)
 
 
+EVALUATIONS = {
+    "native_batch_norm": lambda x, w, b, m, v: torch.native_batch_norm(
+        x, w, b, m, v, False, 0.1, 1e-5
+    ),
+    "_native_batch_norm_legit": lambda x, w, b, m, v: (
+        torch.ops.aten._native_batch_norm_legit(x, w, b, m, v, False, 0.1, 1e-5)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EVALUATIONS)
+def test_evaluation_saves_no_statistics(native, device: str, name: str) -> None:
+    expected = EVALUATIONS[name](*batch_norm_arguments("cpu", torch.float32))
+    with native(name):
+        got = EVALUATIONS[name](*batch_norm_arguments(device, torch.float32))
+    assert [tuple(t.shape) for t in got] == [(4, 3, 5), (0,), (0,)]
+    for a, b in zip(got, expected, strict=True):
+        torch.testing.assert_close(a.cpu(), b, rtol=1e-5, atol=1e-5)
+
+
+def test_gradient_of_an_evaluation(native, device: str) -> None:
+    def run(device: str) -> torch.Tensor:
+        x, w, b, m, v = batch_norm_arguments(device, torch.float32)
+        x.requires_grad_()
+        y = functional.batch_norm(x, m, v, w, b, training=False)
+        y.square().sum().backward()
+        return x.grad
+
+    expected = run("cpu")
+    with native("native_batch_norm", "native_batch_norm_backward"):
+        got = run(device)
+    torch.testing.assert_close(got.cpu(), expected, rtol=1e-4, atol=1e-4)
+
+
 def test_batch_norm_backward_form(native, device: str) -> None:
     def run(device: str) -> tuple[torch.Tensor, ...]:
         x, w, b, m, v = batch_norm_arguments(device, torch.float32)

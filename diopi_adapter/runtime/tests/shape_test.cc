@@ -6,6 +6,8 @@
 #include <c10/util/Exception.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace dipu::adapter {
 namespace {
 
@@ -54,6 +56,30 @@ TEST(ShapeTest, NormStatsKeepOuterDimensionsInFloat32) {
   EXPECT_EQ(stats.sizes, Sizes({2, 1, 1}));
   EXPECT_EQ(stats.dtype, at::kFloat);
   EXPECT_THROW(shape::normStats(input, {2, 4}), c10::Error);
+}
+
+TEST(ShapeTest, EvaluationSavesNoStatistics) {
+  const at::Tensor input = at::empty({2, 3, 4}, at::kHalf);
+  EXPECT_EQ(shape::savedStats(input, true).sizes, Sizes({3}));
+  EXPECT_EQ(shape::savedStats(input, false).sizes, Sizes({0}));
+  EXPECT_EQ(shape::savedStats(input, false).dtype, at::kFloat);
+}
+
+TEST(ShapeTest, RefusesNumbersOutsideTheTensor) {
+  EXPECT_EQ(shape::kthAlong(at::empty({0, 5}), 5, 1, false).sizes, Sizes({0}));
+  EXPECT_THROW(shape::kthAlong(at::empty({0, 5}), 6, 1, false), c10::Error);
+  EXPECT_THROW(shape::kthAlong(at::empty({5}), 0, 0, false), c10::Error);
+  EXPECT_EQ(shape::kthAlong(at::empty({}), 1, -1, false).sizes, Sizes());
+  EXPECT_THROW(shape::binned(at::empty({2}), 4, 0, INFINITY), c10::Error);
+  EXPECT_THROW(shape::binned(at::empty({2}), 4, 2, 1), c10::Error);
+  // The elements tell the range.
+  EXPECT_EQ(shape::binned(at::empty({2}), 4, 0, 0).sizes, Sizes({4}));
+}
+
+TEST(ShapeTest, ClippedRefusesTypesWithoutTheLimits) {
+  EXPECT_THROW(shape::clipped(at::empty({2}, at::kBool), 0, 1), c10::Error);
+  EXPECT_THROW(shape::clipped(at::empty({2}, at::kByte), -1, 1), c10::Error);
+  EXPECT_EQ(shape::clipped(at::empty({2}, at::kByte), 0, 6).sizes, Sizes({2}));
 }
 
 TEST(ShapeTest, SelectedReplacesOneDimension) {

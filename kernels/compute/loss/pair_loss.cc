@@ -2,16 +2,55 @@
 #include "kernels/compute/loss/pair_loss.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "kernels/compute/loss/pair_ops.h"
 #include "kernels/compute/operands.h"
 #include "kernels/compute/parallel.h"
+#include "kernels/compute/refusal.h"
 #include "kernels/compute/sums.h"
 
 namespace dipu::kernels {
 namespace {
 
 constexpr int32_t kCost = 8;
+
+// The state of entropyLoop.
+template <typename C>
+struct EntropyState {
+  const C* input;  // all of it, nullptr where the loop sees copies
+  int64_t count;
+  bool weighted;
+};
+
+template <typename C>
+void refuseProbability(const EntropyState<C>& s, const C* x, int64_t count) {
+  const C* bad = std::find_if_not(
+      x, x + count, [](C value) { return value >= C(0) && value <= C(1); });
+  char element[32] = "an element";
+  const bool placed = s.input != nullptr && bad >= s.input &&
+                      static_cast<int64_t>(bad - s.input) < s.count;
+  if (placed) {
+    std::snprintf(element, sizeof(element), "element %lld",
+                  static_cast<long long>(bad - s.input));
+  }
+  refuse(
+      "binary_cross_entropy: all elements of input should be between 0 and 1, "
+      "but %s is %g; apply sigmoid, or use binary_cross_entropy_with_logits",
+      element, static_cast<double>(*bad));
+}
+
+// pairLossLoop of kBinaryEntropy that also looks for what is no probability.
+template <typename C>
+void entropyLoop(const void* state, void* const* p, int64_t count) {
+  const auto s = *static_cast<const EntropyState<C>*>(state);
+  const C* x = static_cast<const C*>(p[1]);
+  bool valid = true;
+  for (int64_t i = 0; i < count; ++i) valid &= x[i] >= C(0) && x[i] <= C(1);
+  if (!valid) refuseProbability(s, x, count);
+  const PairLossState<C> pair{C(1), C(1), s.weighted, false};
+  pairLossLoop<C, PairLossKind::kBinaryEntropy>(&pair, p, count);
+}
 
 template <typename C>
 DenseLoop forwardLoop(PairLossKind kind) {
@@ -23,7 +62,7 @@ DenseLoop forwardLoop(PairLossKind kind) {
     case PairLossKind::kHuber:
       return &pairLossLoop<C, PairLossKind::kHuber>;
     case PairLossKind::kBinaryEntropy:
-      return &pairLossLoop<C, PairLossKind::kBinaryEntropy>;
+      return &entropyLoop<C>;
     default:
       return &pairLossLoop<C, PairLossKind::kBinaryEntropyLogits>;
   }
@@ -80,26 +119,38 @@ Status reduce(const Queue& queue, void* out, const void* from, int64_t count,
   return sent ? Status::kOk : Status::kFailed;
 }
 
+// Enqueues the loss of each element.
+template <typename C>
+Status eachLoss(const Queue& queue, const TensorView& out,
+                const PairLossArguments& a) {
+  const TensorView& weight = a.weight.defined() ? a.weight : a.target;
+  const TensorView& pos = a.pos_weight.defined() ? a.pos_weight : a.target;
+  const Kernel kernel = makeKernelOf(forwardLoop<C>(a.kind), kDTypeOf<C>, 5);
+  const auto launch = [&](const auto& state) {
+    return elementwise(queue, kernel, state,
+                       {&out, &a.input, &a.target, &weight, &pos});
+  };
+  if (a.kind == PairLossKind::kBinaryEntropy) {
+    const bool in_place =
+        a.input.dtype == kDTypeOf<C> && isDense(a.input, Order::kRowMajor);
+    return launch(EntropyState<C>{
+        in_place ? translateView<const C>(queue, a.input) : nullptr,
+        a.input.numel, a.weight.defined()});
+  }
+  return launch(PairLossState<C>{static_cast<C>(a.beta), C(1),
+                                 a.weight.defined(), a.pos_weight.defined()});
+}
+
 template <typename C>
 Status forward(const Queue& queue, const TensorView& out,
                const PairLossArguments& a) {
   const DType compute = kDTypeOf<C>;
-  const PairLossState<C> state{static_cast<C>(a.beta), C(1), a.weight.defined(),
-                               a.pos_weight.defined()};
-  const TensorView& weight = a.weight.defined() ? a.weight : a.target;
-  const TensorView& pos = a.pos_weight.defined() ? a.pos_weight : a.target;
-  const Kernel kernel = makeKernelOf(forwardLoop<C>(a.kind), compute, 5);
-  if (a.reduction == Reduction::kNone) {
-    return elementwise(queue, kernel, state,
-                       {&out, &a.input, &a.target, &weight, &pos});
-  }
+  if (a.reduction == Reduction::kNone) return eachLoss<C>(queue, out, a);
   ScratchTensor each(queue, a.input, compute);
   DenseTensor sum(queue, out, Order::kRowMajor, compute);
   if (!each.valid() || !sum.open()) return Status::kFailed;
   if (a.input.numel > 0) {
-    const Status status =
-        elementwise(queue, kernel, state,
-                    {&each.view(), &a.input, &a.target, &weight, &pos});
+    const Status status = eachLoss<C>(queue, each.view(), a);
     if (status != Status::kOk) return status;
   }
   const Status status = reduce<C>(queue, sum.address(), each.address(),

@@ -35,7 +35,8 @@ struct PairLossArguments {
 };
 
 // `out` has the shape of the input without reduction, else it is a scalar. The
-// mean of no elements is NaN.
+// mean of no elements is NaN. An input of kBinaryEntropy outside [0, 1] fails
+// on the device.
 Status pairLoss(const Queue& queue, const TensorView& out,
                 const PairLossArguments& arguments);
 

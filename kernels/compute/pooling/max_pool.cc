@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/compute/index_check.h"
 #include "kernels/compute/parallel.h"
 #include "kernels/compute/pooling/pool.h"
 #include "kernels/compute/pooling/window.h"
@@ -96,8 +97,7 @@ struct Forward {
 // Whether an index is a place in an image; if not, the task fails.
 bool isInside(int64_t index, int64_t pixels) {
   if (index >= 0 && index < pixels) return true;
-  failTask(SOFT_LAUNCH_FAILURE,
-           "max_pool_backward: an index is outside the image");
+  reportIndex("max_pool_backward", index, pixels);
   return false;
 }
 

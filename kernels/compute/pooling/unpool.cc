@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/compute/index_check.h"
 #include "kernels/compute/operands.h"
 #include "kernels/compute/parallel.h"
 #include "kernels/compute/pooling/window.h"
@@ -22,20 +23,19 @@ int64_t sizeFrom(const TensorView& view, int32_t first) {
 template <typename T>
 void unpool(const T* input, const int64_t* indices, int64_t planes,
             int64_t pooled, int64_t pixels, T* out) {
-  parallelFor(
-      planes, grainFor(pixels + 2 * pooled), [=](int64_t begin, int64_t end) {
-        for (int64_t p = begin; p < end; ++p) {
-          T* to = out + p * pixels;
-          std::fill(to, to + pixels, T(0));
-          for (int64_t i = p * pooled; i < (p + 1) * pooled; ++i) {
-            if (indices[i] < 0 || indices[i] >= pixels) {
-              return failTask(SOFT_LAUNCH_FAILURE,
-                              "max_unpool: an index is outside the image");
-            }
-            to[indices[i]] = input[i];
-          }
-        }
-      });
+  parallelFor(planes, grainFor(pixels + 2 * pooled),
+              [=](int64_t begin, int64_t end) {
+                for (int64_t p = begin; p < end; ++p) {
+                  T* to = out + p * pixels;
+                  std::fill(to, to + pixels, T(0));
+                  for (int64_t i = p * pooled; i < (p + 1) * pooled; ++i) {
+                    if (indices[i] < 0 || indices[i] >= pixels) {
+                      return reportIndex("max_unpool", indices[i], pixels);
+                    }
+                    to[indices[i]] = input[i];
+                  }
+                }
+              });
 }
 
 constexpr int kAxes = 3;

@@ -6,6 +6,7 @@
 #include "kernels/compute/parallel.h"
 #include "kernels/compute/random/draw.h"
 #include "kernels/compute/random/random.h"
+#include "kernels/compute/refusal.h"
 
 namespace dipu::kernels {
 namespace {
@@ -133,6 +134,15 @@ Status drawAround(const Queue& queue, const TensorView& out,
              : shiftAndScale<float>(queue, out, z.view(), mean, deviation);
 }
 
+// Reports the first of the elements from `begin` to `end` that is none.
+void refuseProbability(const double* p, int64_t begin, int64_t end) {
+  while (begin + 1 < end && p[begin] >= 0.0 && p[begin] <= 1.0) ++begin;
+  refuse(
+      "bernoulli: element %lld of the probabilities is %g, but they should be "
+      "in [0, 1]",
+      static_cast<long long>(begin), p[begin]);
+}
+
 // An element is 1 when its number is below this bound; 2^32 for certainty.
 uint64_t bernoulliBound(double probability) {
   return static_cast<uint64_t>(std::llrint(probability * 0x1.0p32));
@@ -247,10 +257,7 @@ Status bernoulliOf(const Queue& queue, const TensorView& out,
                 y[i] = convertValue<T>(
                     static_cast<double>(drawn[i - begin]) < scaled ? 1 : 0);
               }
-              if (!valid) {
-                failTask(SOFT_LAUNCH_FAILURE,
-                         "bernoulli: a probability is not in [0, 1]");
-              }
+              if (!valid) refuseProbability(p, begin, end);
             });
       });
 }

@@ -7,6 +7,7 @@
 #include "kernels/compute/parallel.h"
 #include "kernels/compute/random/draw.h"
 #include "kernels/compute/random/random.h"
+#include "kernels/compute/refusal.h"
 
 namespace dipu::kernels {
 namespace {
@@ -54,10 +55,18 @@ struct Sampling {
   int64_t choices;
   int64_t samples;
 
-  static void refuse() {
-    failTask(SOFT_LAUNCH_FAILURE,
-             "multinomial: a weight is negative or not finite, or all "
-             "weights of a row are 0");
+  // Says what is wrong with row `r`.
+  void refuseRow(int64_t r) const {
+    const double* row = weights + r * choices;
+    for (int64_t i = 0; i < choices; ++i) {
+      if (row[i] >= 0 && std::isfinite(row[i])) continue;
+      return refuse(
+          "multinomial: weight %lld of row %lld is %g, but weights should be "
+          "finite and not negative",
+          static_cast<long long>(i), static_cast<long long>(r), row[i]);
+    }
+    refuse("multinomial: the weights of row %lld sum to %g",
+           static_cast<long long>(r), scratch[choices - 1]);
   }
 
   // The sums of the weights up to each of them.
@@ -75,7 +84,7 @@ struct Sampling {
   void withReplacement() const {
     WideReader reader(numbers);
     for (int64_t r = 0; r < rows; ++r) {
-      if (!accumulate(weights + r * choices)) return refuse();
+      if (!accumulate(weights + r * choices)) return refuseRow(r);
       const double* end = scratch + choices;
       for (int64_t s = 0; s < samples; ++s) {
         const double target = unitDouble(reader.next()) * end[-1];
@@ -95,7 +104,7 @@ struct Sampling {
     WideReader reader(numbers);
     for (int64_t r = 0; r < rows; ++r) {
       const double* row = weights + r * choices;
-      if (!accumulate(row)) return refuse();
+      if (!accumulate(row)) return refuseRow(r);
       for (int64_t i = 0; i < choices; ++i) {
         const double time = -std::log(1.0 - unitDouble(reader.next()));
         scratch[i] = row[i] > 0 ? time / row[i] : INFINITY;

@@ -8,11 +8,13 @@
 #include "kernels/compute/operands.h"
 #include "kernels/compute/parallel.h"
 #include "kernels/compute/random/element_reader.h"
+#include "kernels/compute/refusal.h"
 
 namespace dipu::kernels {
 namespace {
 
 constexpr int64_t kCost = 64;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Counts up to which sums of waiting times beat rejection.
 constexpr double kSmallMean = 10.0;
@@ -88,9 +90,9 @@ double poissonByRejection(double rate, ElementReader* reader) {
                          1.1239 + 1.1328 / (b - 3.4),
                          0.9277 - 3.6224 / (b - 2.0)};
   const double log_rate = std::log(rate);
-  return reject(
-      hat, std::numeric_limits<double>::infinity(), reader,
-      [=](double k) { return k * log_rate - rate - logGamma(k + 1.0); });
+  return reject(hat, kInfinity, reader, [=](double k) {
+    return k * log_rate - rate - logGamma(k + 1.0);
+  });
 }
 
 double poissonVariate(double rate, ElementReader* reader) {
@@ -128,16 +130,16 @@ double binomialByRejection(double count, double p, ElementReader* reader) {
   });
 }
 
+// Probabilities beyond 0 and 1 count as these, as in PyTorch.
 double binomialVariate(double count, double p, ElementReader* reader) {
   count = std::floor(count);
   if (p != p || count != count) return std::nan("");
-  if (p > 0.5) return count - binomialVariate(count, 1.0 - p, reader);
   if (p <= 0.0 || count <= 0.0) return 0.0;
+  if (p >= 1.0) return count;
+  if (p > 0.5) return count - binomialVariate(count, 1.0 - p, reader);
   return count * p < kSmallMean ? binomialByWaiting(count, p, reader)
                                 : binomialByRejection(count, p, reader);
 }
-
-void refuse(const char* message) { failTask(SOFT_LAUNCH_FAILURE, message); }
 
 // Lets draw(i, reader) make element i, for count elements.
 template <typename Draw>
@@ -175,7 +177,7 @@ Status check(const char* operation, const TensorView& out, const TensorView& a,
                      operation, long(out.numel), long(a.numel));
 }
 
-// out = draw(a, b, reader) for each element.
+// out = draw(i, a, b, reader) for each element i.
 template <typename Draw>
 Status sample(const Queue& queue, const char* operation, const TensorView& out,
               const TensorView& a, const TensorView& b, RandomSource* source,
@@ -190,7 +192,7 @@ Status sample(const Queue& queue, const char* operation, const TensorView& out,
                                   z = operands.second.address<const double>(),
                                   y = operands.out.address<double>()] {
     forEachElement(numbers, count, [=](int64_t i, ElementReader* reader) {
-      y[i] = draw(x[i], z == nullptr ? 0.0 : z[i], reader);
+      y[i] = draw(i, x[i], z == nullptr ? 0.0 : z[i], reader);
     });
   });
   return sent ? operands.out.store() : Status::kFailed;
@@ -230,11 +232,14 @@ void normalizeRows(double* values, int64_t count, int64_t length,
 Status poisson(const Queue& queue, const TensorView& out,
                const TensorView& rate, RandomSource* source) {
   return sample(queue, "poisson", out, rate, TensorView(), source,
-                [](double a, double, ElementReader* reader) {
+                [](int64_t i, double a, double, ElementReader* reader) {
                   if (a >= 0.0 && std::isfinite(a)) {
                     return poissonVariate(a, reader);
                   }
-                  refuse("poisson: a rate is negative or not finite");
+                  refuse(
+                      "poisson: element %lld of the rates is %g, but rates "
+                      "should be finite and not negative",
+                      static_cast<long long>(i), a);
                   return 0.0;
                 });
 }
@@ -243,12 +248,12 @@ Status binomial(const Queue& queue, const TensorView& out,
                 const TensorView& count, const TensorView& probability,
                 RandomSource* source) {
   return sample(queue, "binomial", out, count, probability, source,
-                [](double n, double p, ElementReader* reader) {
-                  const bool valid = !(n < 0.0) && !(p < 0.0) && !(p > 1.0);
-                  if (valid && !std::isinf(n)) {
-                    return binomialVariate(n, p, reader);
-                  }
-                  refuse("binomial: a count or probability is out of range");
+                [](int64_t i, double n, double p, ElementReader* reader) {
+                  if (n != kInfinity) return binomialVariate(n, p, reader);
+                  refuse(
+                      "binomial: element %lld of the counts is %g, but counts "
+                      "should be finite",
+                      static_cast<long long>(i), n);
                   return 0.0;
                 });
 }
@@ -257,7 +262,8 @@ Status standardGamma(const Queue& queue, const TensorView& out,
                      const TensorView& concentration, RandomSource* source) {
   const double least = smallest(out.dtype);
   return sample(queue, "standard_gamma", out, concentration, TensorView(),
-                source, [least](double a, double, ElementReader* reader) {
+                source,
+                [least](int64_t, double a, double, ElementReader* reader) {
                   return atLeast(least, gammaVariate(a, reader));
                 });
 }

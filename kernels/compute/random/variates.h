@@ -25,8 +25,9 @@ Status geometric(const Queue& queue, const TensorView& out, double probability,
                  RandomSource* source);
 
 // One element of the parameters each. They take a fixed quantity of numbers,
-// see Note [Numbers by element]. A parameter for which there is no such
-// distribution fails on the device.
+// see Note [Numbers by element]. A rate that is negative or not finite fails on
+// the device, and so does an infinite count; other counts and probabilities
+// without a distribution are replaced by the nearest with one.
 Status poisson(const Queue& queue, const TensorView& out,
                const TensorView& rate, RandomSource* source);
 Status binomial(const Queue& queue, const TensorView& out,

@@ -14,7 +14,7 @@ import torch
 from torch import Event, Stream
 
 from torch_dipu import _C, _env
-from torch_dipu.dipu import amp, memory, random
+from torch_dipu.dipu import _inductor, amp, memory, random
 from torch_dipu.dipu._index import device_index as _device_index
 from torch_dipu.dipu.memory import (
     empty_cache,
@@ -141,6 +141,8 @@ def __getattr__(name: str) -> Any:
     # Checkpointing saves the random state of a device that is "_initialized".
     if name == "_initialized":
         return is_initialized()
+    if name in _inductor.NAMES:
+        return _inductor.NoCodeGenerator
     raise AttributeError(f"module 'torch.dipu' has no attribute {name!r}")
 
 

@@ -147,6 +147,11 @@ def test_outputs_take_the_names_of_returns_or_of_the_out_variant() -> None:
             "ops.yaml:2: _softmax: `half_to_float` of type bool is never none",
         ),
         (
+            "- op: _softmax\n  call: diopiSoftmax(out, self, dim)\n"
+            "  require: {half_to_float: int64}\n",
+            "ops.yaml:2: _softmax: `half_to_float` of type bool is never int64",
+        ),
+        (
             "- op: sum.dim_IntList\n  call: diopiSum(out, self, dim)\n"
             "  cast: {dim: out}\n",
             "ops.yaml:2: sum.dim_IntList: `dim` is a int[]?, expected Tensor or "

@@ -68,6 +68,10 @@ def test_entries_know_their_line() -> None:
             "operators:\n- op: a\n  call: f()\n  require: {x: [1]}\n",
             "ops.yaml:4: expected text",
         ),
+        (
+            "operators:\n- op: a\n  call: f()\n  require: {x: int63}\n",
+            "ops.yaml:4: `int63` is not a constant; use true, 0, none or int64",
+        ),
         ("operators:\n- op: 'a\n", "ops.yaml:3: found unexpected end of stream"),
     ],
 )
