@@ -9,6 +9,8 @@
 #include <ATen/ops/fill.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "core/runtime/device.h"
@@ -31,10 +33,20 @@ int category(at::ScalarType type) {
   return type == at::kBool ? 0 : 1;
 }
 
+// A number as an element of `dtype`. Out of range it wraps, rounds or becomes
+// infinite like on the CPU, whereas fill_ refuses it.
+at::Scalar asElement(const at::Tensor& number, at::ScalarType dtype) {
+  const at::Scalar value = at::_local_scalar_dense(number);
+  if (number.scalar_type() == dtype || dtype == at::kDouble) return value;
+  constexpr double kMost = std::numeric_limits<float>::max();
+  if (dtype == at::kFloat && std::abs(value.toDouble()) <= kMost) return value;
+  return at::_local_scalar_dense(number.to(dtype));
+}
+
 at::Tensor numberOnDevice(const at::Tensor& number, at::ScalarType dtype,
                           c10::DeviceIndex device) {
   at::Tensor moved = aten::emptyContiguous({}, dtype, device);
-  return moved.fill_(at::_local_scalar_dense(number));
+  return moved.fill_(asElement(number, dtype));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "kernels/compute/activation_apply.h"
 #include "kernels/compute/compute_dispatch.h"
 #include "kernels/compute/math.h"
+#include "kernels/compute/stored_number.h"
 
 namespace dipu::kernels {
 namespace {
@@ -136,7 +137,7 @@ Status hardtanhBackward(const Queue& queue, const TensorView& grad_input,
                   [&](auto tag) {
                     using T = typename decltype(tag)::type;
                     return [min = low.to<T>(), max = high.to<T>()](T g, T x) {
-                      return x > min && x < max ? g : T(0);
+                      return x <= min || x >= max ? T(0) : g;
                     };
                   });
 }
@@ -161,8 +162,8 @@ Status hardswishBackward(const Queue& queue, const TensorView& grad_input,
                     using T = typename decltype(tag)::type;
                     return [](T grad, T x) {
                       const T slope = x / T(3) + T(0.5);
-                      const T inside = x >= T(3) ? T(1) : slope;
-                      return grad * (x <= T(-3) ? T(0) : inside);
+                      const T inside = x < T(3) ? slope : T(1);
+                      return x <= T(-3) ? T(0) : grad * inside;
                     };
                   });
 }
@@ -170,10 +171,15 @@ Status hardswishBackward(const Queue& queue, const TensorView& grad_input,
 Status threshold(const Queue& queue, const TensorView& out,
                  const TensorView& input, const Scalar& threshold,
                  const Scalar& value) {
-  Status status = Status::kOk;
+  const bool real = isFloating(out.dtype);
+  const DType dtype = real ? computeDType(out.dtype) : out.dtype;
+  Status status = checkNumber("threshold", threshold, dtype);
+  if (status == Status::kOk) status = checkNumber("threshold", value, dtype);
+  if (status != Status::kOk) return status;
+  const Scalar bound = storedNumber(threshold, dtype);
   const bool known = dispatchCompute(computeTypeOf(out, input), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const auto f = [t = threshold.to<T>(), v = value.to<T>()](T x) {
+    const auto f = [t = bound.to<T>(), v = value.to<T>()](T x) {
       return x <= t ? v : x;
     };
     status = applyUnary<T>(queue, f, 1, out, input);

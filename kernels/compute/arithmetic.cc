@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/compute/binary.h"
 #include "kernels/compute/compute_dispatch.h"
+#include "kernels/compute/stored_number.h"
 
 namespace dipu::kernels {
 namespace {
@@ -30,6 +31,24 @@ Status withNumber(const Queue& queue, const char* name, const TensorView& out,
   return known ? status : unsupportedDType(name, a.dtype);
 }
 
+// -number; whole numbers wrap.
+Scalar negated(const Scalar& number) {
+  return {number.is_integer, static_cast<int64_t>(-number.i), -number.d};
+}
+
+// The factor of a tensor, which PyTorch stores like an element.
+template <typename T>
+T factor(const Scalar& alpha, const TensorView& out) {
+  return storedNumber(alpha, out.dtype).to<T>();
+}
+
+// What alpha times a number adds to each element.
+template <typename T>
+T term(const Scalar& alpha, const Scalar& number, const TensorView& out) {
+  return static_cast<T>(factor<T>(alpha, out) *
+                        storedNumber(number, out.dtype).to<T>());
+}
+
 bool isOne(const Scalar& value) {
   return value.is_integer ? value.i == 1 : value.d == 1.0;
 }
@@ -44,9 +63,11 @@ Status add(const Queue& queue, const TensorView& out, const TensorView& a,
       return [](T x, T y) { return static_cast<T>(x + y); };
     });
   }
-  return arithmetic(queue, "add", out, a, b, [&alpha](auto tag) {
+  const Status status = checkNumber("add", alpha, out.dtype);
+  if (status != Status::kOk) return status;
+  return arithmetic(queue, "add", out, a, b, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    return [scale = alpha.to<T>()](T x, T y) {
+    return [scale = factor<T>(alpha, out)](T x, T y) {
       return static_cast<T>(x + scale * y);
     };
   });
@@ -54,10 +75,14 @@ Status add(const Queue& queue, const TensorView& out, const TensorView& a,
 
 Status sub(const Queue& queue, const TensorView& out, const TensorView& a,
            const TensorView& b, const Scalar& alpha) {
-  return arithmetic(queue, "sub", out, a, b, [&alpha](auto tag) {
+  const Scalar negative = negated(alpha);
+  const Status status = checkNumber("sub", negative, out.dtype);
+  if (status != Status::kOk) return status;
+  return arithmetic(queue, "sub", out, a, b, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    return [scale = alpha.to<T>()](T x, T y) {
-      return static_cast<T>(x - scale * y);
+    // Not x - alpha y, which differs in the sign of zero.
+    return [scale = factor<T>(negative, out)](T x, T y) {
+      return static_cast<T>(x + scale * y);
     };
   });
 }
@@ -88,21 +113,23 @@ Status minimum(const Queue& queue, const TensorView& out, const TensorView& a,
 
 Status addScalar(const Queue& queue, const TensorView& out, const TensorView& a,
                  const Scalar& b, const Scalar& alpha) {
+  const Status status = checkNumber("add", alpha, out.dtype);
+  if (status != Status::kOk) return status;
   return withNumber(queue, "add", out, a, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    return [y = static_cast<T>(alpha.to<T>() * b.to<T>())](T x) {
-      return static_cast<T>(x + y);
-    };
+    return [y = term<T>(alpha, b, out)](T x) { return static_cast<T>(x + y); };
   });
 }
 
 Status subScalar(const Queue& queue, const TensorView& out, const TensorView& a,
                  const Scalar& b, const Scalar& alpha) {
+  const Scalar negative = negated(alpha);
+  const Status status = checkNumber("sub", negative, out.dtype);
+  if (status != Status::kOk) return status;
   return withNumber(queue, "sub", out, a, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    return [y = static_cast<T>(alpha.to<T>() * b.to<T>())](T x) {
-      return static_cast<T>(x - y);
-    };
+    return
+        [y = term<T>(negative, b, out)](T x) { return static_cast<T>(x + y); };
   });
 }
 

@@ -6,6 +6,7 @@
 #include "kernels/compute/parallel.h"
 #include "kernels/compute/pointwise.h"
 #include "kernels/compute/raw.h"
+#include "kernels/compute/stored_number.h"
 
 namespace dipu::kernels {
 namespace {
@@ -113,6 +114,8 @@ Status where(const Queue& queue, const TensorView& out,
 Status maskedFill(const Queue& queue, const TensorView& out,
                   const TensorView& input, const TensorView& mask,
                   const Scalar& value) {
+  const Status fits = checkNumber("masked_fill", value, out.dtype);
+  if (fits != Status::kOk) return fits;
   uint64_t bits = 0;
   if (!scalarBits(value, out.dtype, &bits)) {
     return unsupportedDType("masked_fill", out.dtype);
@@ -130,6 +133,12 @@ Status maskedFill(const Queue& queue, const TensorView& out,
 }
 
 Status fill(const Queue& queue, const TensorView& out, const Scalar& value) {
+  // PyTorch fills with what torch.where() got as a number, where the 16-bit
+  // floating types hold infinity instead.
+  if (out.dtype != DType::kFloat16 && out.dtype != DType::kBFloat16) {
+    const Status fits = checkNumber("fill", value, out.dtype);
+    if (fits != Status::kOk) return fits;
+  }
   uint64_t bits = 0;
   if (!scalarBits(value, out.dtype, &bits)) {
     return unsupportedDType("fill", out.dtype);

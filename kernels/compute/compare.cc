@@ -5,6 +5,7 @@
 
 #include "kernels/compute/binary.h"
 #include "kernels/compute/compute_dispatch.h"
+#include "kernels/compute/stored_number.h"
 
 namespace dipu::kernels {
 namespace {
@@ -28,7 +29,10 @@ Status tensors(const Queue& queue, const TensorView& out, const TensorView& a,
 
 template <typename Predicate>
 Status number(const Queue& queue, const TensorView& out, const TensorView& a,
-              const Scalar& b) {
+              const Scalar& other) {
+  // A whole number beside bool makes both int64.
+  const Scalar b =
+      a.dtype == DType::kBool ? other : storedNumber(other, a.dtype);
   // An integer tensor is compared with a fraction in float64, and with a
   // whole number in int64, where every value of both is exact.
   DType compute = computeDType(a.dtype);

@@ -207,13 +207,14 @@ Sizes sizesOf(const TensorView& distances, const TensorView& a) {
   return sizes;
 }
 
-// Enqueues make(tag, norm), a task, for the type and norm of a call.
-template <typename Make>
+// Enqueues make(tag, norm), a task, for the type and norm of a call. `keep_nan`
+// is that of MaximumNorm.
+template <bool keep_nan, typename Make>
 Status launchNorm(const Queue& queue, DType compute, double p,
                   const Make& make) {
   bool sent = false;
   dispatchAmong<float, double>(compute, [&](auto tag) {
-    sent = withNorm<typename decltype(tag)::type>(
+    sent = withNorm<typename decltype(tag)::type, keep_nan>(
         p, [&](auto norm) { return queue.launch(make(tag, norm)); });
   });
   return sent ? Status::kOk : Status::kFailed;
@@ -236,7 +237,7 @@ Status cdist(const Queue& queue, const TensorView& out, const TensorView& a,
   DenseTensor y(queue, to.view(), Order::kRowMajor, compute);
   DenseTensor distances(queue, out, Order::kRowMajor, compute);
   if (!x.load() || !y.load() || !distances.open()) return Status::kFailed;
-  status = launchNorm(queue, compute, p, [&](auto tag, auto norm) {
+  status = launchNorm<false>(queue, compute, p, [&](auto tag, auto norm) {
     using T = typename decltype(tag)::type;
     return ForwardTask<T, decltype(norm)>{norm, sizesOf(out, a), x.address<T>(),
                                           y.address<T>(),
@@ -267,7 +268,7 @@ Status cdistBackward(const Queue& queue, const TensorView& grad_a,
   if (!x.load() || !y.load() || !g.load() || !d.load() || !dx.open()) {
     return Status::kFailed;
   }
-  status = launchNorm(queue, compute, p, [&](auto tag, auto norm) {
+  status = launchNorm<false>(queue, compute, p, [&](auto tag, auto norm) {
     using T = typename decltype(tag)::type;
     return BackwardTask<T, decltype(norm)>{
         norm,           sizesOf(distances, a), x.address<T>(), y.address<T>(),
@@ -287,7 +288,7 @@ Status pdist(const Queue& queue, const TensorView& out, const TensorView& a,
   DenseTensor x(queue, a, Order::kRowMajor, compute);
   DenseTensor distances(queue, out, Order::kRowMajor, compute);
   if (!x.load() || !distances.open()) return Status::kFailed;
-  status = launchNorm(queue, compute, p, [&](auto tag, auto norm) {
+  status = launchNorm<true>(queue, compute, p, [&](auto tag, auto norm) {
     using T = typename decltype(tag)::type;
     return PairsTask<T, decltype(norm)>{norm, a.sizes[0], a.sizes[1],
                                         x.address<T>(), distances.address<T>()};
@@ -310,7 +311,7 @@ Status pdistBackward(const Queue& queue, const TensorView& grad_a,
   DenseTensor d(queue, distances, Order::kRowMajor, compute);
   DenseTensor dx(queue, grad_a, Order::kRowMajor, compute);
   if (!x.load() || !g.load() || !d.load() || !dx.open()) return Status::kFailed;
-  status = launchNorm(queue, compute, p, [&](auto tag, auto norm) {
+  status = launchNorm<true>(queue, compute, p, [&](auto tag, auto norm) {
     using T = typename decltype(tag)::type;
     return PairsBackwardTask<T, decltype(norm)>{
         norm,           a.sizes[0],     a.sizes[1],     x.address<T>(),

@@ -5,6 +5,7 @@
 #include "kernels/compute/binary.h"
 #include "kernels/compute/compute_dispatch.h"
 #include "kernels/compute/parallel.h"
+#include "kernels/compute/stored_number.h"
 
 namespace dipu::kernels {
 namespace {
@@ -26,6 +27,30 @@ struct TruncDivide {
     }
   }
 };
+
+// PyTorch stores the quotient of 16-bit floats before it cuts it.
+template <typename Storage>
+struct StoredTruncDivide {
+  float operator()(float a, float b) const {
+    return std::trunc(static_cast<float>(Storage(a / b)));
+  }
+};
+
+// The compiler does not vectorise F16C by itself.
+void divideHalves(const void* /*op*/, void* const* p, int64_t count) {
+  float* out = static_cast<float*>(p[0]);
+  const float* a = static_cast<const float*>(p[1]);
+  const float* b = static_cast<const float*>(p[2]);
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    const __m256 quotient =
+        _mm256_div_ps(_mm256_loadu_ps(a + i), _mm256_loadu_ps(b + i));
+    const __m256 stored = _mm256_cvtph_ps(_mm256_cvtps_ph(quotient, 0));
+    _mm256_storeu_ps(out + i, _mm256_round_ps(stored, _MM_FROUND_TO_ZERO |
+                                                          _MM_FROUND_NO_EXC));
+  }
+  for (; i < count; ++i) out[i] = StoredTruncDivide<Float16>()(a[i], b[i]);
+}
 
 // The remainder with the sign of the dividend.
 template <typename T>
@@ -148,7 +173,15 @@ Status divideAnyByNumber(const Queue& queue, const char* name,
 Status div(const Queue& queue, const TensorView& out, const TensorView& a,
            const TensorView& b, RoundMode mode) {
   if (mode == RoundMode::kTrunc) {
-    return divideAny<TruncDivide>(queue, "div", out, a, b);
+    Status status = Status::kOk;
+    const bool stored =
+        dispatchAmong<Float16, BFloat16>(out.dtype, [&](auto tag) {
+          using Op = StoredTruncDivide<typename decltype(tag)::type>;
+          Kernel kernel = makeKernel<Op, float, float, float>(8);
+          if (out.dtype == DType::kFloat16) kernel.loop = &divideHalves;
+          status = elementwise(queue, kernel, Op(), {&out, &a, &b});
+        });
+    return stored ? status : divideAny<TruncDivide>(queue, "div", out, a, b);
   }
   if (mode == RoundMode::kFloor) {
     return divideAny<FloorDivide>(queue, "div", out, a, b);
@@ -163,11 +196,13 @@ Status div(const Queue& queue, const TensorView& out, const TensorView& a,
 
 Status divScalar(const Queue& queue, const TensorView& out, const TensorView& a,
                  const Scalar& b, RoundMode mode) {
+  // Whole numbers wrap, but a divisor of 16-bit floats is not rounded.
+  const Scalar divisor = isFloating(out.dtype) ? b : storedNumber(b, out.dtype);
   if (mode == RoundMode::kTrunc) {
-    return divideAnyByNumber<TruncDivide>(queue, "div", out, a, b);
+    return divideAnyByNumber<TruncDivide>(queue, "div", out, a, divisor);
   }
   if (mode == RoundMode::kFloor) {
-    return divideAnyByNumber<FloorDivide>(queue, "div", out, a, b);
+    return divideAnyByNumber<FloorDivide>(queue, "div", out, a, divisor);
   }
   Status status = Status::kOk;
   const bool known = dispatchReal(computeTypeOf(out, a), [&](auto tag) {
@@ -185,7 +220,8 @@ Status remainder(const Queue& queue, const TensorView& out, const TensorView& a,
 
 Status remainderScalar(const Queue& queue, const TensorView& out,
                        const TensorView& a, const Scalar& b) {
-  return divideAnyByNumber<Remainder>(queue, "remainder", out, a, b);
+  return divideAnyByNumber<Remainder>(queue, "remainder", out, a,
+                                      storedNumber(b, out.dtype));
 }
 
 Status fmod(const Queue& queue, const TensorView& out, const TensorView& a,
@@ -195,7 +231,8 @@ Status fmod(const Queue& queue, const TensorView& out, const TensorView& a,
 
 Status fmodScalar(const Queue& queue, const TensorView& out,
                   const TensorView& a, const Scalar& b) {
-  return divideAnyByNumber<TruncRemainder>(queue, "fmod", out, a, b);
+  return divideAnyByNumber<TruncRemainder>(queue, "fmod", out, a,
+                                           storedNumber(b, out.dtype));
 }
 
 Status scalarRemainder(const Queue& queue, const TensorView& out,
@@ -205,7 +242,8 @@ Status scalarRemainder(const Queue& queue, const TensorView& out,
     using T = typename decltype(tag)::type;
     using Op = WithNumber<Remainder<T>, T, true>;
     Kernel kernel = makeKernel<Op, T, T>(8);
-    status = elementwise(queue, kernel, Op{a.to<T>()}, {&out, &b});
+    const T dividend = storedNumber(a, out.dtype).to<T>();
+    status = elementwise(queue, kernel, Op{dividend}, {&out, &b});
   });
   return known ? status : unsupportedDType("remainder", b.dtype);
 }

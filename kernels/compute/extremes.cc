@@ -22,13 +22,13 @@ Status any(const Queue& queue, const char* name, const TensorView& out,
 Status fmax(const Queue& queue, const TensorView& out, const TensorView& a,
             const TensorView& b) {
   return any(queue, "fmax", out, a, b,
-             [](auto x, auto y) { return x > y || y != y ? x : y; });
+             [](auto x, auto y) { return x >= y || y != y ? x : y; });
 }
 
 Status fmin(const Queue& queue, const TensorView& out, const TensorView& a,
             const TensorView& b) {
   return any(queue, "fmin", out, a, b,
-             [](auto x, auto y) { return x < y || y != y ? x : y; });
+             [](auto x, auto y) { return x <= y || y != y ? x : y; });
 }
 
 Status heaviside(const Queue& queue, const TensorView& out,

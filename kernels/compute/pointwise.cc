@@ -2,6 +2,7 @@
 #include "kernels/compute/pointwise.h"
 
 #include "kernels/compute/compute_dispatch.h"
+#include "kernels/compute/stored_number.h"
 
 namespace dipu::kernels {
 namespace {
@@ -60,6 +61,10 @@ struct Lerp {
 Status addcmul(const Queue& queue, const TensorView& out,
                const TensorView& input, const TensorView& a,
                const TensorView& b, const Scalar& value) {
+  const Status status =
+      checkNumber("addcmul", value,
+                  isFloating(out.dtype) ? computeDType(out.dtype) : out.dtype);
+  if (status != Status::kOk) return status;
   return ternary(queue, "addcmul", out, input, a, b, [&value](auto tag) {
     using T = typename decltype(tag)::type;
     return [v = value.to<T>()](T x, T y, T z) {
@@ -116,11 +121,19 @@ Status clamp(const Queue& queue, const TensorView& out, const TensorView& input,
 Status clampScalar(const Queue& queue, const TensorView& out,
                    const TensorView& input, const Scalar* low,
                    const Scalar* high) {
+  for (const Scalar* bound : {low, high}) {
+    if (bound == nullptr) continue;
+    const Status fits = checkNumber("clamp", *bound, out.dtype);
+    if (fits != Status::kOk) return fits;
+  }
   Status status = Status::kOk;
   const bool known = dispatchCompute(computeTypeOf(out, input), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const T min = low != nullptr ? low->to<T>() : T(0);
-    const T max = high != nullptr ? high->to<T>() : T(0);
+    const auto boundOf = [&out](const Scalar* bound) {
+      return bound != nullptr ? storedNumber(*bound, out.dtype).to<T>() : T(0);
+    };
+    const T min = boundOf(low);
+    const T max = boundOf(high);
     const auto apply = [&](auto f) {
       status = applyUnary<T>(queue, f, 1, out, input);
     };

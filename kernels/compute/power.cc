@@ -4,6 +4,7 @@
 
 #include "kernels/compute/binary.h"
 #include "kernels/compute/compute_dispatch.h"
+#include "kernels/compute/stored_number.h"
 
 namespace dipu::kernels {
 namespace {
@@ -50,12 +51,14 @@ bool simplePower(const Queue& queue, const TensorView& out, const TensorView& a,
     return apply([](T x) { return static_cast<T>(x * x * x); });
   }
   if constexpr (std::is_floating_point_v<T>) {
+    if (exponent == -1) return apply([](T x) { return T(1) / x; });
+    if (exponent == -2) return apply([](T x) { return T(1) / (x * x); });
+    // Roots of -infinity and -0 differ from powers, which PyTorch takes here.
+    if (out.dtype == DType::kFloat16) return false;
     if (exponent == 0.5) return apply([](T x) { return std::sqrt(x); });
     if (exponent == -0.5) {
       return apply([](T x) { return T(1) / std::sqrt(x); });
     }
-    if (exponent == -1) return apply([](T x) { return T(1) / x; });
-    if (exponent == -2) return apply([](T x) { return T(1) / (x * x); });
   }
   return false;
 }
@@ -75,11 +78,16 @@ Status pow(const Queue& queue, const TensorView& out, const TensorView& a,
 Status powScalar(const Queue& queue, const TensorView& out, const TensorView& a,
                  const Scalar& exponent) {
   Status status = Status::kOk;
+  if (out.dtype != DType::kFloat32) {
+    status = checkNumber("pow", exponent, out.dtype);
+    if (status != Status::kOk) return status;
+  }
   const bool known = dispatchCompute(computeTypeOf(out, a), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const double value = exponent.to<double>();
     if (simplePower<T>(queue, out, a, value, &status)) return;
-    const auto f = [y = exponent.to<T>()](T x) { return Power<T>()(x, y); };
+    const T stored = storedNumber(exponent, out.dtype).to<T>();
+    const auto f = [y = stored](T x) { return Power<T>()(x, y); };
     status = applyUnary<T>(queue, f, kCost, out, a);
   });
   return known ? status : unsupportedDType("pow", a.dtype);
@@ -91,7 +99,8 @@ Status scalarPow(const Queue& queue, const TensorView& out, const Scalar& base,
   const bool known =
       dispatchCompute(computeTypeOf(out, exponent), [&](auto tag) {
         using T = typename decltype(tag)::type;
-        const auto f = [x = base.to<T>()](T y) { return Power<T>()(x, y); };
+        const T stored = storedNumber(base, out.dtype).to<T>();
+        const auto f = [stored](T y) { return Power<T>()(stored, y); };
         status = applyUnary<T>(queue, f, kCost, out, exponent);
       });
   return known ? status : unsupportedDType("pow", exponent.dtype);

@@ -3,6 +3,7 @@
 
 #include "kernels/compute/activation_apply.h"
 #include "kernels/compute/math.h"
+#include "kernels/compute/stored_number.h"
 
 namespace dipu::kernels {
 namespace {
@@ -32,12 +33,13 @@ T softplusOf(T x) {
 }
 
 // exp(x) - 1 for x <= 0, by Kahan's method: the errors of exp and log cancel.
+// They do not where exp(x) is too small to count.
 template <typename T>
 T expm1Of(T x) {
   const T u = math::exp(x);
   const T less = u - T(1);
   const T scaled = less * x / math::log(u);
-  return u == T(1) ? x : (u == T(0) ? T(-1) : scaled);
+  return u == T(1) ? x : (less == T(-1) ? T(-1) : scaled);
 }
 
 // The factors of EluOptions, in the computing type.
@@ -74,6 +76,12 @@ struct EluBackwardOp {
     return saved <= T(0) ? grad * f.inner * power : grad * f.positive;
   }
 };
+
+// A bound that PyTorch stores like an element before it compares.
+template <typename T>
+T storedBound(double bound, const TensorView& input) {
+  return storedNumber(Scalar{false, 0, bound}, input.dtype).to<T>();
+}
 
 template <typename T>
 T mishSlope(T x) {
@@ -116,9 +124,9 @@ Status eluBackward(const Queue& queue, const TensorView& grad_input,
 
 Status hardshrink(const Queue& queue, const TensorView& out,
                   const TensorView& input, double bound) {
-  return forward(queue, "hardshrink", kHard, out, input, [bound](auto tag) {
+  return forward(queue, "hardshrink", kHard, out, input, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    return [b = static_cast<T>(bound)](T x) {
+    return [b = storedBound<T>(bound, input)](T x) {
       return x >= -b && x <= b ? T(0) : x;
     };
   });
@@ -144,9 +152,9 @@ Status shrinkBackward(const Queue& queue, const TensorView& grad_input,
                       const TensorView& grad_output, const TensorView& input,
                       double bound) {
   return backward(queue, "shrink_backward", kHard, grad_input, grad_output,
-                  input, [bound](auto tag) {
+                  input, [&](auto tag) {
                     using T = typename decltype(tag)::type;
-                    return [b = static_cast<T>(bound)](T grad, T x) {
+                    return [b = storedBound<T>(bound, input)](T grad, T x) {
                       return x >= -b && x <= b ? T(0) : grad;
                     };
                   });

@@ -33,6 +33,19 @@ INPLACE: dict[str, Callable[[Tensor], Tensor]] = {
     "hardsigmoid_": lambda x: F.hardsigmoid(x, inplace=True),
     "mish_": lambda x: F.mish(x, inplace=True),
 }
+# Others that bend at a point.
+BENDS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "relu6": F.relu6,
+    "hardtanh": lambda x: F.hardtanh(x, -0.6, 3.0),
+    "hardswish": F.hardswish,
+    "leaky_relu": lambda x: F.leaky_relu(x, 0.3),
+    "threshold": lambda x: F.threshold(x, 0.6, 2.0),
+    "celu": F.celu,
+    "selu": F.selu,
+    "silu": F.silu,
+    "rrelu": F.rrelu,
+}
 SPECIAL = [float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 0.6, -0.6, 3.0, -3.0]
 
 
@@ -57,6 +70,26 @@ def test_special_values(native: Expectation, name: str) -> None:
     function, _ = FUNCTIONS[name]
     values = [*SPECIAL, 0.5] if name == "glu" else SPECIAL
     compare(native(name), function, [torch.tensor(values)])
+
+
+# Few elements, for the CPU's vector loops differ from its scalar ones in the
+# gradients at NaN.
+@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("name", [*BENDS, *(n for n in FUNCTIONS if n != "glu")])
+def test_gradients_of_special_values(
+    no_fallback: Expectation, name: str, dtype: torch.dtype
+) -> None:
+    function = BENDS[name] if name in BENDS else FUNCTIONS[name][0]
+    for values in (SPECIAL[:5], SPECIAL[4:]):
+        x = torch.tensor(values, dtype=dtype)
+        compare(no_fallback(), function, [x])
+        compare(no_fallback(), gradients(function), [x])
+
+
+def test_elu_of_numbers_with_tiny_powers(native: Expectation) -> None:
+    x = torch.tensor([-16.0, -20.0, -87.0, -95.0, -100.0, -103.0])
+    for function in (F.elu, F.selu, F.celu):
+        compare(native("elu"), function, [x])
 
 
 @pytest.mark.parametrize("shape", [(0,), (3, 0, 4), (2,)])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import pytest
 import torch
@@ -17,6 +18,7 @@ from tests.conformance.inputs import FLOATS, LAYOUTS, WIDE
 
 aten = torch.ops.aten
 
+NAN, INF = math.nan, math.inf
 NORMS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float("inf"))
 
 
@@ -31,6 +33,24 @@ def test_cdist(native: Expectation, p: float, dtype: torch.dtype, layout: str) -
 
     compare(native("_cdist_forward"), distances, [a, b], LAYOUTS[layout])
     compare(native("_cdist_backward"), gradients(distances), [a, b], LAYOUTS[layout])
+
+
+@pytest.mark.parametrize("width", [1, 3, 17])
+@pytest.mark.parametrize("p", NORMS)
+def test_distances_of_what_is_not_finite(
+    native: Expectation, p: float, width: int
+) -> None:
+    a, b = torch.randn(5, width), torch.randn(4, width)
+    a[0, 0], a[1, -1], a[2, width // 2] = NAN, INF, -INF
+    b[0, 0], b[1, -1], b[2] = INF, NAN, a[2]
+
+    def distances(a: Tensor, b: Tensor) -> Tensor:
+        return torch.cdist(a, b, p, "donot_use_mm_for_euclid_dist")
+
+    compare(native("_cdist_forward"), distances, [a, b])
+    compare(native("_cdist_backward"), gradients(distances), [a, b])
+    compare(native("_pdist_forward"), lambda x: F.pdist(x, p), [a])
+    compare(native("_pdist_backward"), gradients(lambda x: F.pdist(x, p)), [a])
 
 
 @pytest.mark.parametrize("sizes", [(0, 3, 4), (2, 0, 4), (2, 3, 0)])
@@ -129,6 +149,37 @@ def test_grid_sample(
     compare(native("grid_sampler_2d"), sample, [x, grid], LAYOUTS[layout])
     backward = native("grid_sampler_2d_backward")
     compare(backward, gradients(sample), [x, grid], LAYOUTS[layout])
+
+
+@pytest.mark.parametrize(("mode", "padding", "align"), GRIDS)
+def test_grid_sample_where_nothing_is(
+    native: Expectation, mode: str, padding: str, align: bool
+) -> None:
+    x = torch.randn(1, 2, 5, 4)
+    places = torch.tensor([NAN, INF, -INF, 0.3, -1.0, 1.0])
+    grid = torch.cartesian_prod(places, places).reshape(1, 6, 6, 2)
+
+    def sample(x: Tensor, grid: Tensor) -> Tensor:
+        return F.grid_sample(x, grid, mode, padding, align)
+
+    compare(native("grid_sampler_2d"), sample, [x, grid])
+    if padding == "zeros":  # the CPU reads outside of the image elsewhere
+        backward = native("grid_sampler_2d_backward")
+        compare(backward, gradients(sample), [x, grid])
+    if mode != "bicubic":
+        volumes = torch.randn(1, 2, 3, 5, 4)
+        points = torch.cartesian_prod(places, places, places).reshape(1, 6, 6, 6, 3)
+        compare(native("grid_sampler_3d"), sample, [volumes, points])
+
+
+def test_bicubic_sample_far_outside(native: Expectation) -> None:
+    x = torch.randn(1, 2, 5, 4)
+    grid = torch.tensor([1e10, -1e10, 3e7, 0.5]).repeat(2).reshape(1, 2, 2, 2)
+    compare(
+        native("grid_sampler_2d"),
+        lambda x, grid: F.grid_sample(x, grid, "bicubic", "border", False),
+        [x, grid],
+    )
 
 
 @pytest.mark.parametrize(

@@ -51,20 +51,23 @@ Position<T> reflected(Position<T> p, int64_t size, bool align_corners) {
                  : Position<T>{low + span - rest, -slope};
 }
 
+// NaN becomes the first pixel of an image's axis and the last of a volume's, as
+// on PyTorch's CPU.
 template <typename T>
-Position<T> clipped(Position<T> p, int64_t size) {
+Position<T> clipped(Position<T> p, int64_t size, bool image) {
   const T last = static_cast<T>(size - 1);
-  if (p.at <= T(0)) return {T(0), T(0)};
+  if (p.at <= T(0) || (image && p.at != p.at)) return {T(0), T(0)};
   return p.at < last ? p : Position<T>{last, T(0)};
 }
 
 template <typename T>
-Position<T> padded(Position<T> p, int64_t size, const GridOptions& options) {
+Position<T> padded(Position<T> p, int64_t size, const GridOptions& options,
+                   bool image) {
   if (options.padding == GridPadding::kZeros) return p;
   if (options.padding == GridPadding::kReflection) {
     p = reflected(p, size, options.align_corners);
   }
-  return clipped(p, size);
+  return clipped(p, size, image);
 }
 
 // The pixel at a whole position, -1 outside; any value, NaN too.
@@ -91,13 +94,15 @@ template <typename T>
 Axis<T> cubicAxis(Position<T> p, int64_t size, const GridOptions& options) {
   Axis<T> axis;
   axis.taps = 4;
-  const T first = std::floor(p.at) - T(1);
+  const T whole = std::floor(p.at);
+  const T share = p.at - whole;
   for (int k = 0; k < 4; ++k) {
-    const T place = first + static_cast<T>(k);
-    const T distance = p.at - place;
+    const T offset = static_cast<T>(k - 1);
+    const T place = whole + offset;
+    const T distance = share - offset;
     const Position<T> kernel = cubic(std::fabs(distance));
     axis.index[k] =
-        pixelAt(padded(Position<T>{place, T(0)}, size, options).at, size);
+        pixelAt(padded(Position<T>{place, T(0)}, size, options, true).at, size);
     axis.weight[k] = kernel.at;
     axis.slope[k] = (distance < T(0) ? -kernel.slope : kernel.slope) * p.slope;
   }
@@ -119,13 +124,15 @@ Axis<T> linearAxis(Position<T> p, int64_t size) {
   return axis;
 }
 
+// `image` is false for volumes.
 template <typename T>
-Axis<T> axisOf(T coordinate, int64_t size, const GridOptions& options) {
+Axis<T> axisOf(T coordinate, int64_t size, const GridOptions& options,
+               bool image) {
   const Position<T> p = positionOf(coordinate, size, options.align_corners);
   if (options.interpolation == GridInterpolation::kCubic) {
     return cubicAxis(p, size, options);
   }
-  const Position<T> inside = padded(p, size, options);
+  const Position<T> inside = padded(p, size, options, image);
   if (options.interpolation == GridInterpolation::kLinear) {
     return linearAxis(inside, size);
   }

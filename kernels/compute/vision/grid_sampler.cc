@@ -2,6 +2,7 @@
 #include "kernels/compute/vision/grid_sampler.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/compute/operands.h"
 #include "kernels/compute/parallel.h"
@@ -38,6 +39,14 @@ struct Taps {
   T slope[kMost][3];  // by depth, height and width
 };
 
+// Zero times the weights of pixels outside of an image, which is NaN at places
+// that are not finite, as on PyTorch's CPU.
+template <typename T>
+struct Outside {
+  T sum = T(0);
+  T slope[3] = {};  // by depth, height and width
+};
+
 template <typename T>
 struct Sampler {
   Shape shape;
@@ -47,10 +56,11 @@ struct Sampler {
   // Place `i` of all samples' places.
   Taps<T> tapsOf(int64_t i) const {
     const T* at = grid + i * shape.dims;
+    const bool image = shape.dims == 2;
     const Axis<T> z =
-        shape.dims == 3 ? axisOf(at[2], shape.sizes[0], options) : Axis<T>();
-    const Axis<T> y = axisOf(at[1], shape.sizes[1], options);
-    const Axis<T> x = axisOf(at[0], shape.sizes[2], options);
+        image ? Axis<T>() : axisOf(at[2], shape.sizes[0], options, image);
+    const Axis<T> y = axisOf(at[1], shape.sizes[1], options, image);
+    const Axis<T> x = axisOf(at[0], shape.sizes[2], options, image);
     Taps<T> taps;
     for (int a = 0; a < z.taps; ++a) {
       for (int b = 0; b < y.taps; ++b) {
@@ -70,6 +80,31 @@ struct Sampler {
     return taps;
   }
 
+  // What the pixels outside of an image add at place `i`.
+  Outside<T> outsideOf(int64_t i) const {
+    const bool weighs = options.interpolation != GridInterpolation::kNearest;
+    if (!weighs || shape.dims != 2) return {};
+    const T* at = grid + i * 2;
+    if (std::isfinite(at[0] + at[1])) return {};
+    return outsideAt(at);
+  }
+
+  // Not part of the loops over places, which it would slow down.
+  [[gnu::noinline]] Outside<T> outsideAt(const T* at) const {
+    const Axis<T> y = axisOf(at[1], shape.sizes[1], options, true);
+    const Axis<T> x = axisOf(at[0], shape.sizes[2], options, true);
+    Outside<T> outside;
+    for (int b = 0; b < y.taps; ++b) {
+      for (int c = 0; c < x.taps; ++c) {
+        if (y.index[b] >= 0 && x.index[c] >= 0) continue;
+        outside.sum += y.weight[b] * x.weight[c] * T(0);
+        outside.slope[1] += y.slope[b] * x.weight[c] * T(0);
+        outside.slope[2] += y.weight[b] * x.slope[c] * T(0);
+      }
+    }
+    return outside;
+  }
+
   void sample(const T* input, T* out) const {
     const int64_t pixels = shape.pixels();
     const int64_t places = shape.places;
@@ -77,9 +112,10 @@ struct Sampler {
                 [&](int64_t begin, int64_t end) {
                   for (int64_t i = begin; i < end; ++i) {
                     const Taps<T> taps = tapsOf(i);
+                    const T outside = outsideOf(i).sum;
                     const int64_t first = i / places * shape.channels;
                     for (int64_t c = first; c < first + shape.channels; ++c) {
-                      T sum = 0;
+                      T sum = outside;
                       for (int k = 0; k < taps.count; ++k) {
                         sum +=
                             input[c * pixels + taps.offset[k]] * taps.weight[k];
@@ -124,7 +160,9 @@ struct Sampler {
                   for (int64_t i = begin; i < end; ++i) {
                     const Taps<T> taps = tapsOf(i);
                     const int64_t first = i / places * shape.channels;
-                    T sums[3] = {};
+                    const Outside<T> outside = outsideOf(i);
+                    T sums[3] = {outside.slope[0], outside.slope[1],
+                                 outside.slope[2]};
                     for (int k = 0; k < taps.count; ++k) {
                       T product = 0;
                       for (int64_t c = first; c < first + shape.channels; ++c) {
