@@ -74,7 +74,7 @@ def test_special_values(native: Expectation, name: str) -> None:
 
 # Few elements, for the CPU's vector loops differ from its scalar ones in the
 # gradients at NaN.
-@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", [*BENDS, *(n for n in FUNCTIONS if n != "glu")])
 def test_gradients_of_special_values(
     no_fallback: Expectation, name: str, dtype: torch.dtype
