@@ -28,5 +28,7 @@ void registerComposite(torch::Library& library);
 void registerActivations(torch::Library& library);
 void registerCtcLoss(torch::Library& library);
 void registerCompositeArithmetic(torch::Library& library);
+void registerProducts(torch::Library& library);
+void registerAttention(torch::Library& library);
 
 }  // namespace dipu::aten

@@ -40,6 +40,8 @@ void registerOperators(Library& library) {
   registerActivations(library);
   registerCtcLoss(library);
   registerCompositeArithmetic(library);
+  registerProducts(library);
+  registerAttention(library);
 }
 
 // Registers for as long as the process lives: a Library withdraws its

@@ -159,3 +159,30 @@ def test_is_set_to(device: str) -> None:
     assert x.is_set_to(with_same_memory)
     assert not x.is_set_to(x.clone())
     assert not x.is_set_to(x[:2])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_products_of_a_wider_type(native, dtype: torch.dtype, device: str) -> None:
+    a, b = torch.randn(5, 7).to(dtype), torch.randn(7, 3).to(dtype)
+    c = torch.randn(5, 3)
+    batch_a, batch_b = a.expand(2, 5, 7), b.expand(2, 7, 3)
+    batch_c = c.expand(2, 5, 3)
+    exact = a.float() @ b.float()
+    wide = torch.float32
+    x, y, z = a.to(device), b.to(device), c.to(device)
+    xs, ys, zs = batch_a.to(device), batch_b.to(device), batch_c.to(device)
+    out = torch.empty(5, 3, device=device)
+    with native("mm", "bmm", "addmm", "baddbmm"):
+        results = [
+            (torch.mm(x, y, wide), exact),
+            (torch.mm(x, y, wide, out=out), exact),
+            (torch.bmm(xs, ys, wide), exact.expand(2, 5, 3)),
+            (torch.addmm(z, x, y, wide, beta=2), exact + 2 * c),
+            (torch.addmm(z.to(dtype), x, y, wide), exact + c.to(dtype).float()),
+            (torch.baddbmm(zs, xs, ys, wide), (exact + c).expand(2, 5, 3)),
+        ]
+    for got, expected in results:
+        assert got.dtype == wide
+        torch.testing.assert_close(got.cpu(), expected, atol=1e-5, rtol=1e-5)
+    with pytest.raises(RuntimeError, match="out_dtype may be the type of the matr"):
+        torch.mm(x, y, torch.float64)
