@@ -13,6 +13,7 @@
 #include <ATen/native/transformers/attention.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
+#include <ATen/ops/empty_like.h>
 
 #include <cmath>
 
@@ -168,7 +169,7 @@ Forward attend(const at::Tensor& query, const at::Tensor& key,
                double dropout, bool is_causal, bool /*debug_mask*/,
                std::optional<double> scale) {
   check(kForward, bias, dropout);
-  const Output result{newTokensFirst(query),
+  const Output result{at::empty_like(query),
                       emptyContiguous(query.sizes().slice(0, 3),
                                       at::toOpMathType(query.scalar_type()),
                                       query.device().index())};

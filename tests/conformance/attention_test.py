@@ -159,3 +159,16 @@ def test_what_is_not_fused_can_be_told(device: str, options: dict) -> None:
         pytest.raises(RuntimeError, match=r"fused attention does not cover"),
     ):
         F.scaled_dot_product_attention(q, k, v, **there)
+
+
+@pytest.mark.parametrize("tokens_first", [False, True])
+def test_fused_results_are_laid_out_as_on_the_cpu(
+    native, device: str, tokens_first: bool
+) -> None:
+    x = torch.randn(2, 5, 3, 16) if tokens_first else torch.randn(2, 3, 5, 16)
+    x = x.transpose(1, 2) if tokens_first else x
+    expected = F.scaled_dot_product_attention(x, x, x)
+    there = x.to(device)
+    with native(FORWARD):
+        got = F.scaled_dot_product_attention(there, there, there)
+    assert got.stride() == expected.stride()
