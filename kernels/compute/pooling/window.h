@@ -39,7 +39,9 @@ struct Windows {
     if (begin < 0) {
       begin += (-begin + axis.dilation - 1) / axis.dilation * axis.dilation;
     }
-    return {begin, std::min(stop, in), padded};
+    // Not by std::min, whose references to locals gcc 12's address sanitizer
+    // takes for dangling ones when it unrolls the caller's loop.
+    return {begin, stop < in ? stop : in, padded};
   }
 
   // Whether every window contains an element.
