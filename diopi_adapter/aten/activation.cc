@@ -201,14 +201,14 @@ std::tuple<at::Tensor, at::Tensor> weightNormBackward(const at::Tensor& grad,
 }  // namespace
 
 void registerActivations(torch::Library& library) {
-  library.impl("rrelu_with_noise", rrelu);
-  library.impl("rrelu_with_noise_", rreluInplace);
-  library.impl("rrelu_with_noise.out", rreluOut);
-  library.impl("glu_backward_jvp", gluBackwardTangent);
-  library.impl("_masked_softmax", maskedSoftmax);
-  library.impl("_masked_softmax_backward", maskedSoftmaxBackward);
-  library.impl("_weight_norm_interface", weightNorm);
-  library.impl("_weight_norm_interface_backward", weightNormBackward);
+  bind<"rrelu_with_noise", rrelu>(library);
+  bind<"rrelu_with_noise_", rreluInplace>(library);
+  bind<"rrelu_with_noise.out", rreluOut>(library);
+  bind<"glu_backward_jvp", gluBackwardTangent>(library);
+  bind<"_masked_softmax", maskedSoftmax>(library);
+  bind<"_masked_softmax_backward", maskedSoftmaxBackward>(library);
+  bind<"_weight_norm_interface", weightNorm>(library);
+  bind<"_weight_norm_interface_backward", weightNormBackward>(library);
 }
 
 }  // namespace dipu::aten

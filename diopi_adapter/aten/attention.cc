@@ -116,8 +116,6 @@ void check(const char* name, const OptionalTensor& bias, double dropout) {
       "in another way.");
 }
 
-at::Tensor toCpu(const at::Tensor& tensor) { return tensor.to(c10::kCPU); }
-
 struct Output {
   at::Tensor out;        // [batch, heads, queries, features]
   at::Tensor logsumexp;  // [batch, heads, queries]
@@ -160,21 +158,26 @@ void attendOnCpu(const at::Tensor& query, const at::Tensor& key,
   result.logsumexp.copy_(logsumexp);
 }
 
+Output newOutput(const at::Tensor& query) {
+  return {at::empty_like(query),
+          emptyContiguous(query.sizes().slice(0, 3),
+                          at::toOpMathType(query.scalar_type()),
+                          query.device().index())};
+}
+
 using Forward =
     std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, c10::SymInt,
                c10::SymInt, at::Tensor, at::Tensor, at::Tensor>;
 
+template <bool on_cpu>
 Forward attend(const at::Tensor& query, const at::Tensor& key,
                const at::Tensor& value, const OptionalTensor& bias,
                double dropout, bool is_causal, bool /*debug_mask*/,
                std::optional<double> scale) {
   check(kForward, bias, dropout);
-  const Output result{at::empty_like(query),
-                      emptyContiguous(query.sizes().slice(0, 3),
-                                      at::toOpMathType(query.scalar_type()),
-                                      query.device().index())};
+  const Output result = newOutput(query);
   const double factor = scaleOf(query, scale);
-  if (!attendNatively(query, key, value, is_causal, factor, result)) {
+  if (on_cpu || !attendNatively(query, key, value, is_causal, factor, result)) {
     attendOnCpu(query, key, value, is_causal, factor, result);
   }
   return {result.out,   result.logsumexp, at::Tensor(),
@@ -238,6 +241,7 @@ void differentiateOnCpu(const at::Tensor& grad_out, const at::Tensor& query,
   gradients.value.copy_(joinGroup(grad_value, group));
 }
 
+template <bool on_cpu>
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> attendBackward(
     const at::Tensor& grad_out, const at::Tensor& query, const at::Tensor& key,
     const at::Tensor& value, const at::Tensor& bias,
@@ -252,8 +256,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> attendBackward(
   const Gradients gradients{newTokensFirst(query), newTokensFirst(key),
                             newTokensFirst(value)};
   const double factor = scaleOf(query, scale);
-  if (!differentiateNatively(grad_out, query, key, value, forward, is_causal,
-                             factor, gradients)) {
+  if (on_cpu || !differentiateNatively(grad_out, query, key, value, forward,
+                                       is_causal, factor, gradients)) {
     differentiateOnCpu(grad_out, query, key, value, forward, is_causal, factor,
                        gradients);
   }
@@ -263,8 +267,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> attendBackward(
 }  // namespace
 
 void registerAttention(torch::Library& library) {
-  library.impl(kForward, attend);
-  library.impl(kBackward, attendBackward);
+  bind<kForward, attend<false>, attend<true>>(library);
+  bind<kBackward, attendBackward<false>, attendBackward<true>>(library);
   using Stub = struct at::native::_fused_sdp_choice_stub_DECLARE_DISPATCH_type;
   at::native::RegisterPRIVATEUSE1Dispatch<Stub>(
       at::native::_fused_sdp_choice_stub, &chooseBackend);

@@ -63,10 +63,10 @@ at::Tensor embeddingBagBackward(
 
 void registerComposite(torch::Library& library) {
   // Part of attention: _safe_softmax looks for rows that are masked out.
-  library.impl("isneginf.out", isNegInfOut);
-  library.impl("isposinf.out", isPosInfOut);
-  library.impl("_functional_assert_async.msg", assertBefore);
-  library.impl("_embedding_bag_backward", embeddingBagBackward);
+  bind<"isneginf.out", isNegInfOut>(library);
+  bind<"isposinf.out", isPosInfOut>(library);
+  bind<"_functional_assert_async.msg", assertBefore>(library);
+  bind<"_embedding_bag_backward", embeddingBagBackward>(library);
 }
 
 }  // namespace dipu::aten

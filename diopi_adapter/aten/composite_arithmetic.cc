@@ -148,27 +148,27 @@ at::Tensor& indexFillWithTensor(at::Tensor& self, int64_t dim,
 }  // namespace
 
 void registerCompositeArithmetic(torch::Library& library) {
-  library.impl("rsub.Tensor", rsub);
-  library.impl("remainder.Scalar_Tensor", remainderOfNumber);
-  library.impl("floor_divide", floorDivide);
-  library.impl("floor_divide_.Tensor", floorDivideInplace);
-  library.impl("floor_divide.out", floorDivideOut);
-  library.impl("__lshift__.Tensor", shiftLeft);
-  library.impl("__ilshift__.Tensor", shiftLeftInplace);
-  library.impl("__lshift__.Scalar", shiftLeftByNumber);
-  library.impl("__ilshift__.Scalar", shiftLeftByNumberInplace);
-  library.impl("__rshift__.Tensor", shiftRight);
-  library.impl("__irshift__.Tensor", shiftRightInplace);
-  library.impl("__rshift__.Scalar", shiftRightByNumber);
-  library.impl("__irshift__.Scalar", shiftRightByNumberInplace);
-  library.impl("_add_relu.Tensor", addRelu);
-  library.impl("_add_relu_.Tensor", addReluInplace);
-  library.impl("_add_relu.out", addReluOut);
-  library.impl("_add_relu.Scalar", addReluNumber);
-  library.impl("_add_relu_.Scalar", addReluNumberInplace);
-  library.impl("mvlgamma.out", mvlgammaOut);
-  library.impl("fill_.Tensor", fillWithTensor);
-  library.impl("index_fill_.int_Tensor", indexFillWithTensor);
+  bind<"rsub.Tensor", rsub>(library);
+  bind<"remainder.Scalar_Tensor", remainderOfNumber>(library);
+  bind<"floor_divide", floorDivide>(library);
+  bind<"floor_divide_.Tensor", floorDivideInplace>(library);
+  bind<"floor_divide.out", floorDivideOut>(library);
+  bind<"__lshift__.Tensor", shiftLeft>(library);
+  bind<"__ilshift__.Tensor", shiftLeftInplace>(library);
+  bind<"__lshift__.Scalar", shiftLeftByNumber>(library);
+  bind<"__ilshift__.Scalar", shiftLeftByNumberInplace>(library);
+  bind<"__rshift__.Tensor", shiftRight>(library);
+  bind<"__irshift__.Tensor", shiftRightInplace>(library);
+  bind<"__rshift__.Scalar", shiftRightByNumber>(library);
+  bind<"__irshift__.Scalar", shiftRightByNumberInplace>(library);
+  bind<"_add_relu.Tensor", addRelu>(library);
+  bind<"_add_relu_.Tensor", addReluInplace>(library);
+  bind<"_add_relu.out", addReluOut>(library);
+  bind<"_add_relu.Scalar", addReluNumber>(library);
+  bind<"_add_relu_.Scalar", addReluNumberInplace>(library);
+  bind<"mvlgamma.out", mvlgammaOut>(library);
+  bind<"fill_.Tensor", fillWithTensor>(library);
+  bind<"index_fill_.int_Tensor", indexFillWithTensor>(library);
 }
 
 }  // namespace dipu::aten

@@ -118,13 +118,6 @@ at::Tensor forwardNatively(const at::Tensor& input, const at::Tensor& weight,
   return out;
 }
 
-at::Tensor toCpu(const at::Tensor& tensor) { return tensor.to(c10::kCPU); }
-
-std::optional<at::Tensor> toCpu(const std::optional<at::Tensor>& tensor) {
-  return tensor && tensor->defined() ? std::optional(toCpu(*tensor))
-                                     : std::nullopt;
-}
-
 at::Tensor forwardOnCpu(const at::Tensor& input, const at::Tensor& weight,
                         const std::optional<at::Tensor>& bias,
                         const Attributes& attributes) {
@@ -134,6 +127,16 @@ at::Tensor forwardOnCpu(const at::Tensor& input, const at::Tensor& weight,
                          attributes.dilation, attributes.transposed,
                          attributes.output_padding, attributes.groups)
       .to(input.device());
+}
+
+at::Tensor convolutionOnCpu(const at::Tensor& input, const at::Tensor& weight,
+                            const std::optional<at::Tensor>& bias,
+                            at::IntArrayRef stride, at::IntArrayRef padding,
+                            at::IntArrayRef dilation, bool transposed,
+                            at::IntArrayRef output_padding, int64_t groups) {
+  return forwardOnCpu(
+      input, weight, bias,
+      {stride, padding, dilation, transposed, output_padding, groups});
 }
 
 at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
@@ -219,6 +222,16 @@ Gradients backwardOnCpu(const at::Tensor& grad_output, const at::Tensor& input,
   return {back(grad_input), back(grad_weight), back(grad_bias)};
 }
 
+Gradients convolutionBackwardOnCpu(
+    const at::Tensor& grad_output, const at::Tensor& input,
+    const at::Tensor& weight, at::IntArrayRef stride, at::IntArrayRef padding,
+    at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding,
+    int64_t groups, Mask mask) {
+  return backwardOnCpu(
+      grad_output, input, weight,
+      {stride, padding, dilation, transposed, output_padding, groups}, mask);
+}
+
 Gradients convolutionBackward(const at::Tensor& grad_output,
                               const at::Tensor& input, const at::Tensor& weight,
                               at::IntArrayRef stride, at::IntArrayRef padding,
@@ -244,8 +257,8 @@ Gradients convolutionBackward(const at::Tensor& grad_output,
 }  // namespace
 
 void registerConvolution(torch::Library& library) {
-  library.impl(kForward, convolution);
-  library.impl(kBackward, convolutionBackward);
+  bind<kForward, convolution, convolutionOnCpu>(library);
+  bind<kBackward, convolutionBackward, convolutionBackwardOnCpu>(library);
 }
 
 }  // namespace dipu::aten

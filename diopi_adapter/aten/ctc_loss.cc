@@ -224,10 +224,10 @@ at::Tensor ctcBackwardOfTensors(
 }  // namespace
 
 void registerCtcLoss(torch::Library& library) {
-  library.impl("_ctc_loss", ctcLossOfNumbers);
-  library.impl("_ctc_loss.Tensor", ctcLossOfTensors);
-  library.impl("_ctc_loss_backward", ctcBackwardOfNumbers);
-  library.impl("_ctc_loss_backward.Tensor", ctcBackwardOfTensors);
+  bind<"_ctc_loss", ctcLossOfNumbers>(library);
+  bind<"_ctc_loss.Tensor", ctcLossOfTensors>(library);
+  bind<"_ctc_loss_backward", ctcBackwardOfNumbers>(library);
+  bind<"_ctc_loss_backward.Tensor", ctcBackwardOfTensors>(library);
 }
 
 }  // namespace dipu::aten

@@ -242,20 +242,20 @@ at::Tensor binomial(const at::Tensor& count, const at::Tensor& prob,
 }  // namespace
 
 void registerDistributions(torch::Library& library) {
-  library.impl("bernoulli.out", bernoulliOut);
-  library.impl("cauchy_", cauchy);
-  library.impl("log_normal_", logNormal);
-  library.impl("geometric_", geometric);
-  library.impl("normal.Tensor_Tensor", normalTensors);
-  library.impl("normal.Tensor_Tensor_out", normalTensorsOut);
-  library.impl("normal.Tensor_float", normalAround);
-  library.impl("normal.Tensor_float_out", normalAroundOut);
-  library.impl("normal.float_Tensor", normalSpread);
-  library.impl("normal.float_Tensor_out", normalSpreadOut);
-  library.impl("poisson", poisson);
-  library.impl("binomial", binomial);
-  library.impl("_standard_gamma", standardGamma);
-  library.impl("_sample_dirichlet", sampleDirichlet);
+  bind<"bernoulli.out", bernoulliOut>(library);
+  bind<"cauchy_", cauchy>(library);
+  bind<"log_normal_", logNormal>(library);
+  bind<"geometric_", geometric>(library);
+  bind<"normal.Tensor_Tensor", normalTensors>(library);
+  bind<"normal.Tensor_Tensor_out", normalTensorsOut>(library);
+  bind<"normal.Tensor_float", normalAround>(library);
+  bind<"normal.Tensor_float_out", normalAroundOut>(library);
+  bind<"normal.float_Tensor", normalSpread>(library);
+  bind<"normal.float_Tensor_out", normalSpreadOut>(library);
+  bind<"poisson", poisson>(library);
+  bind<"binomial", binomial>(library);
+  bind<"_standard_gamma", standardGamma>(library);
+  bind<"_sample_dirichlet", sampleDirichlet>(library);
 }
 
 }  // namespace dipu::aten

@@ -96,8 +96,8 @@ at::Tensor triangleIndices(int64_t row, int64_t col, int64_t offset,
 }  // namespace
 
 void registerFactories(torch::Library& library) {
-  library.impl("tril_indices", triangleIndices<true>);
-  library.impl("triu_indices", triangleIndices<false>);
+  bind<"tril_indices", triangleIndices<true>>(library);
+  bind<"triu_indices", triangleIndices<false>>(library);
   library.impl("empty.memory_format", emptyMemoryFormat);
   library.impl("empty_strided", emptyStridedKernel);
 }

@@ -140,10 +140,10 @@ Histogram equalBins(const at::Tensor& self, int64_t bins, OptionalRange range,
 }  // namespace
 
 void registerHistogram(torch::Library& library) {
-  library.impl("histogram.bins_tensor", givenEdges);
-  library.impl("histogram.bins_tensor_out", givenEdgesOut);
-  library.impl("histogram.bin_ct", equalBins);
-  library.impl("histogram.bin_ct_out", equalBinsOut);
+  bind<"histogram.bins_tensor", givenEdges>(library);
+  bind<"histogram.bins_tensor_out", givenEdgesOut>(library);
+  bind<"histogram.bin_ct", equalBins>(library);
+  bind<"histogram.bin_ct_out", equalBinsOut>(library);
 }
 
 }  // namespace dipu::aten

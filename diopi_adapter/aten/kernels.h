@@ -5,7 +5,13 @@
 
 #include <torch/library.h>
 
+#include "diopi_adapter/runtime/slot.h"
+
 namespace dipu::aten {
+
+// Registers a function of this folder behind a slot. What makes, views, copies
+// or waits for tensors has none: no debug tool may take its place.
+using adapter::bind;
 
 // Each adds its kernels to `library`, which stands for aten on the device's
 // dispatch key.

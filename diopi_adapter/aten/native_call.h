@@ -6,9 +6,14 @@
 
 #include <ATen/native/CPUFallback.h>
 
+#include <optional>
+#include <tuple>
+#include <type_traits>
+
 #include "diopi_adapter/fallback/counters.h"
 #include "diopi_adapter/fallback/cpu_fallback.h"
 #include "diopi_adapter/runtime/call.h"
+#include "diopi_adapter/runtime/slot.h"
 #include "diopi_adapter/runtime/symbol_table.h"
 
 namespace dipu::aten {
@@ -26,6 +31,50 @@ template <typename Op, typename... Args>
 decltype(auto) onCpu(Args&&... args) {
   return at::native::call_fallback_fn<&fallBackWithReason, Op>::call(
       std::forward<Args>(args)...);
+}
+
+inline at::Tensor toCpu(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.to(c10::kCPU) : tensor;
+}
+inline std::optional<at::Tensor> toCpu(
+    const std::optional<at::Tensor>& tensor) {
+  return tensor.has_value() ? std::optional(toCpu(*tensor)) : std::nullopt;
+}
+template <typename Value>
+Value toCpu(Value value) {
+  return value;
+}
+
+// For operators that the CPU has no kernel for, and whose function `kFunction`
+// consists of operators that it has: computes that on the CPU. Takes and
+// returns tensors of the device, the first argument being one.
+template <adapter::OperatorName kName, auto kFunction>
+struct OnCpu;
+
+template <adapter::OperatorName kName, typename Result, typename... Args,
+          Result (*kFunction)(const at::Tensor&, Args...)>
+struct OnCpu<kName, kFunction> {
+  static Result call(const at::Tensor& first, Args... args) {
+    fallback::countFallback(kName.text, adapter::refusalReason());
+    const c10::Device device = first.device();
+    const auto back = [device](const at::Tensor& tensor) {
+      return tensor.defined() ? tensor.to(device) : tensor;
+    };
+    Result result = kFunction(toCpu(first), toCpu(args)...);
+    if constexpr (std::is_same_v<Result, at::Tensor>) {
+      return back(result);
+    } else {
+      return std::apply(
+          [&](const auto&... tensors) { return Result(back(tensors)...); },
+          result);
+    }
+  }
+};
+
+// bind() for such an operator.
+template <adapter::OperatorName kName, auto kFunction>
+void bindWithCpu(torch::Library& library) {
+  adapter::bind<kName, kFunction, &OnCpu<kName, kFunction>::call>(library);
 }
 
 }  // namespace dipu::aten

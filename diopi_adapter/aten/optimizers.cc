@@ -266,14 +266,14 @@ at::Tensor& ampUpdateScale(at::Tensor& self, at::Tensor& growth_tracker,
 }  // namespace
 
 void registerOptimizers(torch::Library& library) {
-  library.impl("_fused_adam_", fusedAdam);
-  library.impl("_fused_sgd_", fusedSgd);
-  library.impl("_fused_adam_.tensor_lr", fusedAdamTensorRate);
-  library.impl("_fused_adamw_.tensor_lr", fusedAdamWTensorRate);
-  library.impl("_fused_sgd_.tensor_lr", fusedSgdTensorRate);
-  library.impl("_fused_adagrad_.tensor_lr", fusedAdagradTensorRate);
-  library.impl("_amp_foreach_non_finite_check_and_unscale_", ampUnscale);
-  library.impl("_amp_update_scale_", ampUpdateScale);
+  bind<"_fused_adam_", fusedAdam>(library);
+  bind<"_fused_sgd_", fusedSgd>(library);
+  bind<"_fused_adam_.tensor_lr", fusedAdamTensorRate>(library);
+  bind<"_fused_adamw_.tensor_lr", fusedAdamWTensorRate>(library);
+  bind<"_fused_sgd_.tensor_lr", fusedSgdTensorRate>(library);
+  bind<"_fused_adagrad_.tensor_lr", fusedAdagradTensorRate>(library);
+  bind<"_amp_foreach_non_finite_check_and_unscale_", ampUnscale>(library);
+  bind<"_amp_update_scale_", ampUpdateScale>(library);
 }
 
 }  // namespace dipu::aten

@@ -8,6 +8,7 @@
 #include <ATen/ops/mm.h>
 
 #include "diopi_adapter/aten/kernels.h"
+#include "diopi_adapter/aten/native_call.h"
 
 namespace dipu::aten {
 namespace {
@@ -90,14 +91,14 @@ at::Tensor& baddbmmOut(const at::Tensor& self, const at::Tensor& a,
 }  // namespace
 
 void registerProducts(torch::Library& library) {
-  library.impl("mm.dtype", mm);
-  library.impl("mm.dtype_out", mmOut);
-  library.impl("bmm.dtype", bmm);
-  library.impl("bmm.dtype_out", bmmOut);
-  library.impl("addmm.dtype", addmm);
-  library.impl("addmm.dtype_out", addmmOut);
-  library.impl("baddbmm.dtype", baddbmm);
-  library.impl("baddbmm.dtype_out", baddbmmOut);
+  bindWithCpu<"mm.dtype", mm>(library);
+  bind<"mm.dtype_out", mmOut>(library);
+  bindWithCpu<"bmm.dtype", bmm>(library);
+  bind<"bmm.dtype_out", bmmOut>(library);
+  bindWithCpu<"addmm.dtype", addmm>(library);
+  bind<"addmm.dtype_out", addmmOut>(library);
+  bindWithCpu<"baddbmm.dtype", baddbmm>(library);
+  bind<"baddbmm.dtype_out", baddbmmOut>(library);
 }
 
 }  // namespace dipu::aten

@@ -242,14 +242,14 @@ at::Tensor& exponential(at::Tensor& self, double lambda,
 }  // namespace
 
 void registerRandom(torch::Library& library) {
-  library.impl("normal_", normal);
-  library.impl("uniform_", uniform);
-  library.impl("bernoulli_.float", bernoulliFloat);
-  library.impl("bernoulli_.Tensor", bernoulliTensor);
-  library.impl("random_", randomAll);
-  library.impl("random_.to", randomTo);
-  library.impl("random_.from", randomFrom);
-  library.impl("exponential_", exponential);
+  bind<"normal_", normal>(library);
+  bind<"uniform_", uniform>(library);
+  bind<"bernoulli_.float", bernoulliFloat>(library);
+  bind<"bernoulli_.Tensor", bernoulliTensor>(library);
+  bind<"random_", randomAll>(library);
+  bind<"random_.to", randomTo>(library);
+  bind<"random_.from", randomFrom>(library);
+  bind<"exponential_", exponential>(library);
 }
 
 }  // namespace dipu::aten

@@ -35,6 +35,7 @@
 #include <utility>
 
 #include "diopi_adapter/aten/kernels.h"
+#include "diopi_adapter/aten/native_call.h"
 
 namespace dipu::aten {
 namespace {
@@ -141,6 +142,22 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstmCellBackward(
   return {std::move(grad_gates), at::mul(grad_c, f), std::move(grad_bias)};
 }
 
+// As OnCpu; either of the first two may be missing.
+std::tuple<at::Tensor, at::Tensor, at::Tensor> lstmCellBackwardOnCpu(
+    const OptionalTensor& grad_hy, const OptionalTensor& grad_cy,
+    const at::Tensor& cx, const at::Tensor& cy, const at::Tensor& workspace,
+    bool has_bias) {
+  fallback::countFallback("_thnn_fused_lstm_cell_backward_impl",
+                          adapter::refusalReason());
+  const auto back = [&cx](const at::Tensor& tensor) {
+    return tensor.defined() ? tensor.to(cx.device()) : tensor;
+  };
+  const auto [gates, c, bias] =
+      lstmCellBackward(toCpu(grad_hy), toCpu(grad_cy), toCpu(cx), toCpu(cy),
+                       toCpu(workspace), has_bias);
+  return {back(gates), back(c), back(bias)};
+}
+
 // Returns h' and what kGruSaved names.
 std::tuple<at::Tensor, at::Tensor> gruCell(const at::Tensor& input_gates,
                                            const at::Tensor& hidden_gates,
@@ -188,10 +205,11 @@ gruCellBackward(const at::Tensor& grad_hy, const at::Tensor& workspace,
 }  // namespace
 
 void registerRecurrent(torch::Library& library) {
-  library.impl("_thnn_fused_lstm_cell", lstmCell);
-  library.impl("_thnn_fused_lstm_cell_backward_impl", lstmCellBackward);
-  library.impl("_thnn_fused_gru_cell", gruCell);
-  library.impl("_thnn_fused_gru_cell_backward", gruCellBackward);
+  bindWithCpu<"_thnn_fused_lstm_cell", lstmCell>(library);
+  bind<"_thnn_fused_lstm_cell_backward_impl", lstmCellBackward,
+       lstmCellBackwardOnCpu>(library);
+  bindWithCpu<"_thnn_fused_gru_cell", gruCell>(library);
+  bindWithCpu<"_thnn_fused_gru_cell_backward", gruCellBackward>(library);
 }
 
 }  // namespace dipu::aten

@@ -157,11 +157,11 @@ at::Tensor& multinomialOut(const at::Tensor& self, int64_t count,
 }  // namespace
 
 void registerSampling(torch::Library& library) {
-  library.impl("native_dropout", nativeDropout);
-  library.impl("native_dropout_backward", nativeDropoutBackward);
-  library.impl("randperm.generator_out", randpermOut);
-  library.impl("multinomial", multinomial);
-  library.impl("multinomial.out", multinomialOut);
+  bind<"native_dropout", nativeDropout>(library);
+  bind<"native_dropout_backward", nativeDropoutBackward>(library);
+  bind<"randperm.generator_out", randpermOut>(library);
+  bind<"multinomial", multinomial>(library);
+  bind<"multinomial.out", multinomialOut>(library);
 }
 
 }  // namespace dipu::aten

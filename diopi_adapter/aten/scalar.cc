@@ -52,7 +52,7 @@ bool hasCompatibleShallowCopyType(const at::Tensor& self,
 
 void registerScalar(torch::Library& library) {
   library.impl("_local_scalar_dense", localScalarDense);
-  library.impl("equal", equal);
+  bind<"equal", equal>(library);
   library.impl("record_stream", recordStream);
   library.impl("_has_compatible_shallow_copy_type",
                hasCompatibleShallowCopyType);

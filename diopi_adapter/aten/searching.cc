@@ -123,13 +123,13 @@ at::Tensor bucketizeScalar(const at::Scalar& value,
 }  // namespace
 
 void registerSearching(torch::Library& library) {
-  library.impl("searchsorted.Tensor", searchTensor);
-  library.impl("searchsorted.Tensor_out", searchsortedOut);
-  library.impl("searchsorted.Scalar", searchsortedScalar);
-  library.impl("searchsorted.Scalar_out", searchsortedScalarOut);
-  library.impl("bucketize.Tensor", bucketizeTensor);
-  library.impl("bucketize.Tensor_out", bucketizeOut);
-  library.impl("bucketize.Scalar", bucketizeScalar);
+  bind<"searchsorted.Tensor", searchTensor>(library);
+  bind<"searchsorted.Tensor_out", searchsortedOut>(library);
+  bind<"searchsorted.Scalar", searchsortedScalar>(library);
+  bind<"searchsorted.Scalar_out", searchsortedScalarOut>(library);
+  bind<"bucketize.Tensor", bucketizeTensor>(library);
+  bind<"bucketize.Tensor_out", bucketizeOut>(library);
+  bind<"bucketize.Scalar", bucketizeScalar>(library);
 }
 
 }  // namespace dipu::aten

@@ -107,16 +107,16 @@ at::Tensor& plainOut(const at::Tensor& self, const at::Tensor& weight,
 }  // namespace
 
 void registerSlowConvolution(torch::Library& library) {
-  library.impl("slow_conv_transpose2d", transposed);
-  library.impl("slow_conv_transpose2d.out", transposedOut);
-  library.impl("slow_conv_transpose3d", transposed);
-  library.impl("slow_conv_transpose3d.out", transposedOut);
-  library.impl("slow_conv_dilated2d", dilated);
-  library.impl("slow_conv_dilated3d", dilated);
-  library.impl("_slow_conv2d_forward", plain);
-  library.impl("_slow_conv2d_forward.output", plainOut);
-  library.impl("slow_conv3d_forward", plain);
-  library.impl("slow_conv3d_forward.output", plainOut);
+  bind<"slow_conv_transpose2d", transposed>(library);
+  bind<"slow_conv_transpose2d.out", transposedOut>(library);
+  bind<"slow_conv_transpose3d", transposed>(library);
+  bind<"slow_conv_transpose3d.out", transposedOut>(library);
+  bind<"slow_conv_dilated2d", dilated>(library);
+  bind<"slow_conv_dilated3d", dilated>(library);
+  bind<"_slow_conv2d_forward", plain>(library);
+  bind<"_slow_conv2d_forward.output", plainOut>(library);
+  bind<"slow_conv3d_forward", plain>(library);
+  bind<"slow_conv3d_forward.output", plainOut>(library);
 }
 
 }  // namespace dipu::aten

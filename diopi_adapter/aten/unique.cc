@@ -152,11 +152,11 @@ UniqueResult uniqueDimConsecutive(const at::Tensor& self, int64_t dim,
 }  // namespace
 
 void registerUnique(torch::Library& library) {
-  library.impl("_unique", uniqueOld);
-  library.impl("_unique2", unique2);
-  library.impl("unique_consecutive", uniqueConsecutive);
-  library.impl("unique_dim", uniqueDim);
-  library.impl("unique_dim_consecutive", uniqueDimConsecutive);
+  bind<"_unique", uniqueOld>(library);
+  bind<"_unique2", unique2>(library);
+  bind<"unique_consecutive", uniqueConsecutive>(library);
+  bind<"unique_dim", uniqueDim>(library);
+  bind<"unique_dim_consecutive", uniqueDimConsecutive>(library);
 }
 
 }  // namespace dipu::aten

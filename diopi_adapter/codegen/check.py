@@ -346,3 +346,21 @@ def check_entries(
             served[variant.name] = entry
         operators.append(operator)
     return tuple(sorted(operators, key=lambda o: o.entry.op))
+
+
+def check_aliases(aliases: Iterable[model.Alias]) -> tuple[model.Alias, ...]:
+    """`aliases`, sorted by name.
+
+    Raises:
+      model.SpecError: PyTorch has no operator of a name.
+    """
+    aliases = tuple(sorted(aliases, key=lambda alias: alias.name))
+    for alias in aliases:
+        if not aten.overloads(alias.name) or "." in alias.name:
+            raise alias.error("torch has no operators of this name")
+        for name in alias.operators:
+            if aten.find(name) is None:
+                others = ", ".join(aten.overloads(name))
+                hint = f"; its overloads are {others}" if others else ""
+                raise alias.error(f"torch has no operator {name}{hint}")
+    return aliases

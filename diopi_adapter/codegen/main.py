@@ -32,11 +32,12 @@ def generate(ops: str, source: str, functions: str, shards: int) -> dict[str, st
     """
     entries = parse.parse_entries(ops, source)
     operators = check.check_entries(entries, parse.parse_functions(functions))
+    aliases = check.check_aliases(parse.parse_aliases(ops, source))
     files = {
         f"operators_{i}.cc": render.render_shard(part, i)
         for i, part in enumerate(render.split(operators, shards))
     }
-    files["registration.cc"] = render.render_registration(operators, shards)
+    files["registration.cc"] = render.render_registration(operators, aliases, shards)
     return files
 
 

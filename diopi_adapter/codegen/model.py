@@ -116,6 +116,20 @@ class Entry:
 
 
 @dataclasses.dataclass(frozen=True)
+class Alias:
+    """A composite operator, and the operators that PyTorch computes it by."""
+
+    source: str
+    line: int
+    name: str  # without an overload: "conv2d"
+    operators: tuple[str, ...]
+
+    def error(self, reason: str) -> SpecError:
+        """The exception for a mistake in this entry."""
+        return SpecError(self.source, self.line, f"{self.name}: {reason}")
+
+
+@dataclasses.dataclass(frozen=True)
 class DiopiParameter:
     """A parameter of a DIOPI function, without const on values."""
 
@@ -212,6 +226,12 @@ class Operator:
         """Name of its C++ namespace; C++ reserves some uses of underscores."""
         name = self.entry.op.replace("_.", "_inplace.").replace(".", "_")
         return f"aten{name}" if name.startswith("_") else name
+
+    @property
+    def family(self) -> str:
+        """The name that all variants have in common: that of the out variant."""
+        out = (v.name for v in self.variants if v.form is Form.OUT)
+        return next(out, self.entry.op)
 
     def argument(self, name: str) -> Argument:
         """The argument called `name`."""

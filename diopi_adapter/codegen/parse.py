@@ -29,8 +29,8 @@ _KEYS = (
     "samples",
     "tolerance",
 )
-# Top-level keys: entries with generated wrappers, and those without.
-_SECTIONS = ("operators", "handwritten")
+# Top-level keys: entries with generated wrappers, those without, and names.
+_SECTIONS = ("operators", "handwritten", "aliases")
 
 
 class _Parser(nodes.Reader):
@@ -43,8 +43,18 @@ class _Parser(nodes.Reader):
         for key, value in root.value:
             if key.value not in _SECTIONS:
                 raise self._error(key, f"unknown key `{key.value}`; use `operators`")
+            if key.value == "aliases":
+                continue
             for node in self._sequence(value):
                 yield self._entry(node, handwritten=key.value == "handwritten")
+
+    def aliases(self, text: str) -> Iterator[model.Alias]:
+        for key, value in self._mapping(self._compose(text)).items():
+            if key != "aliases":
+                continue
+            for name, node in self._mapping(value).items():
+                operators = tuple(self._names(node))
+                yield model.Alias(self._source, nodes.line_of(node), name, operators)
 
     def _entry(self, node: yaml.Node, handwritten: bool) -> model.Entry:
         fields = self._mapping(node)
@@ -176,6 +186,11 @@ def parse_entries(text: str, source: str) -> tuple[model.Entry, ...]:
       model.SpecError: the text is not a list of entries.
     """
     return tuple(_Parser(source).entries(text))
+
+
+def parse_aliases(text: str, source: str) -> tuple[model.Alias, ...]:
+    """The section `aliases` of `text`; see parse_entries."""
+    return tuple(_Parser(source).aliases(text))
 
 
 def _parameter(text: str) -> model.DiopiParameter:

@@ -41,10 +41,12 @@ def render_shard(operators: Sequence[model.Operator], index: int) -> str:
     )
 
 
-def render_registration(operators: Sequence[model.Operator], shards: int) -> str:
+def render_registration(
+    operators: Sequence[model.Operator], aliases: Sequence[model.Alias], shards: int
+) -> str:
     """The source that calls the registration functions of all shards."""
     infos = [
-        f'      {{"{variant.name}", "{operator.call.function}"}},'
+        f'      {{"{variant.name}", "{operator.family}", "{operator.call.function}"}},'
         for operator in operators
         for variant in operator.variants
     ]
@@ -54,6 +56,11 @@ def render_registration(operators: Sequence[model.Operator], shards: int) -> str
             f"void registerShard{i}(torch::Library& library);" for i in range(shards)
         ),
         infos="\n".join(infos),
+        aliases="\n".join(
+            f'      {{"{alias.name}", "{operator}"}},'
+            for alias in aliases
+            for operator in alias.operators
+        ),
         calls="\n".join(f"  registerShard{i}(library);" for i in range(shards)),
     )
 

@@ -79,7 +79,7 @@ void countFallback(const c10::OperatorName& name, std::string_view reason) {
 }
 
 void countFallback(std::string_view label, std::string_view reason) {
-  const Policy chosen = policy();
+  const Policy chosen = reason == kForced ? Policy::kSilent : policy();
   TORCH_CHECK_NOT_IMPLEMENTED(
       chosen != Policy::kError, explanation(label, reason),
       ". Falling back is forbidden (DIPU_FALLBACK=error); set "

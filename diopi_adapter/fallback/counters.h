@@ -66,6 +66,10 @@ enum class Policy {
 void setPolicy(Policy policy) noexcept;
 Policy policy() noexcept;
 
+// The reason of a fallback that the user asks for: it is counted, but no policy
+// forbids it or warns of it.
+inline constexpr char kForced[] = "it is forced to";
+
 // Counts a fallback of `name` and applies the policy: warns, once per operator,
 // or throws, and then counts nothing. `reason` completes the sentence
 // "<operator> runs on the CPU: ...", in the user's terms; may be empty.

@@ -16,6 +16,24 @@ std::vector<SlotBase*>& registered() {
   return *all;
 }
 
+std::atomic<Hook> g_hook{nullptr};
+
+// The slot whose next call by this thread has a pass, and which.
+thread_local SlotBase* t_passing = nullptr;
+thread_local SlotBase::Pass t_pass = SlotBase::Pass::kNone;
+
+// Gives the pass, and takes it back when no call took it.
+class PassScope {
+ public:
+  PassScope(SlotBase* slot, SlotBase::Pass pass) {
+    t_passing = slot;
+    t_pass = pass;
+  }
+  ~PassScope() { t_passing = nullptr; }
+  PassScope(const PassScope&) = delete;
+  PassScope& operator=(const PassScope&) = delete;
+};
+
 bool nameLess(const SlotBase* slot, std::string_view name) {
   return slot->name() < name;
 }
@@ -30,7 +48,35 @@ SlotBase* findSlot(std::string_view name) {
   return it != all.end() && (*it)->name() == name ? *it : nullptr;
 }
 
+void setHook(Hook hook) noexcept {
+  g_hook.store(hook, std::memory_order_release);
+}
+
+void callWrapper(SlotBase& slot, torch::jit::Stack* stack) {
+  const PassScope scope(&slot, SlotBase::Pass::kWrapper);
+  slot.handle().redispatchBoxed(
+      c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), stack);
+}
+
+void callOnCpu(SlotBase& slot, torch::jit::Stack* stack) {
+  if (!slot.hasCpuFunction()) {
+    fallback::cpuFallback(slot.handle(), stack, fallback::kForced);
+    return;
+  }
+  noteRefusal(fallback::kForced);
+  const PassScope scope(&slot, SlotBase::Pass::kCpu);
+  slot.handle().redispatchBoxed(
+      c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), stack);
+}
+
 namespace detail {
+
+void callHook(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  SlotBase* const slot =
+      findSlot(fallback::operatorLabel(op.schema().operator_name()));
+  TORCH_INTERNAL_ASSERT(slot != nullptr);
+  g_hook.load(std::memory_order_acquire)(*slot, stack);
+}
 
 void addSlot(SlotBase& slot) {
   auto& all = registered();
@@ -59,6 +105,18 @@ const c10::OperatorHandle& SlotBase::handle() {
           name.c_str(), overload.c_str()));
   handle_.store(found, std::memory_order_release);
   return *found;
+}
+
+SlotBase::Pass SlotBase::takePass() {
+  if (t_passing != this) return Pass::kNone;
+  t_passing = nullptr;
+  return t_pass;
+}
+
+void SlotBase::setTools(uint32_t tools) {
+  if (tools_.exchange(tools) != tools) {
+    exchange(tools == 0 ? wrapper() : hooked_);
+  }
 }
 
 void SlotBase::addNative() {

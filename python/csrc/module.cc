@@ -16,6 +16,7 @@
 #include "core/runtime/device.h"
 #include "core/runtime/vendor.h"
 #include "diopi_adapter/cuda_lookalike/cuda_lookalike.h"
+#include "diopi_adapter/debug/tools.h"
 #include "diopi_adapter/fallback/counters.h"
 #include "diopi_adapter/load_vendor.h"
 #include "diopi_adapter/runtime/symbol_table.h"
@@ -165,6 +166,19 @@ void bindVendor(py::module_& m) {
   m.def("_require_initialization", &requireInitialization);
 }
 
+void bindTools(py::module_& m) {
+  py::enum_<debug::Tool>(m, "Tool").value("FORCE_FALLBACK",
+                                          debug::kForceFallback);
+  py::class_<debug::Operator>(m, "Operator")
+      .def_readonly("name", &debug::Operator::name)
+      .def_readonly("family", &debug::Operator::family)
+      .def_readonly("function", &debug::Operator::function)
+      .def_readonly("composites", &debug::Operator::composites);
+  m.def("_operators", &debug::operators);
+  m.def("_choose_operators", &debug::chooseOperators,
+        py::call_guard<py::gil_scoped_release>());
+}
+
 void bindOperators(py::module_& m) {
   m.def("_op_counters", &fallback::snapshotCounters);
   m.def("_ops_report", &opsReport);
@@ -190,6 +204,7 @@ PYBIND11_MODULE(_C, m) {
   bindDevices(m);
   bindVendor(m);
   bindOperators(m);
+  bindTools(m);
 }
 
 }  // namespace dipu::python

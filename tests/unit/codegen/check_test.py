@@ -168,3 +168,30 @@ def test_mistakes_name_line_and_reason(body: str, message: str) -> None:
     with pytest.raises(model.SpecError) as caught:
         _operators("operators:\n" + body)
     assert str(caught.value).startswith(message)
+
+
+def test_aliases_are_sorted_by_name() -> None:
+    text = "aliases:\n  linear: [addmm, mm]\n  dropout: [native_dropout]\n"
+    aliases = check.check_aliases(parse.parse_aliases(text, "ops.yaml"))
+    assert [alias.name for alias in aliases] == ["dropout", "linear"]
+    assert aliases[1].operators == ("addmm", "mm")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("  linera: [mm]\n", "ops.yaml:2: linera: torch has no operators of this name"),
+        (
+            "  linear: [mmm]\n",
+            "ops.yaml:2: linear: torch has no operator mmm",
+        ),
+        (
+            "  dropout: [add]\n",
+            "ops.yaml:2: dropout: torch has no operator add; its overloads are ",
+        ),
+    ],
+)
+def test_wrong_aliases_name_line_and_reason(body: str, message: str) -> None:
+    with pytest.raises(model.SpecError) as caught:
+        check.check_aliases(parse.parse_aliases("aliases:\n" + body, "ops.yaml"))
+    assert str(caught.value).startswith(message)
