@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from torch_dipu import _load
 from torch_dipu._counters import count_native_ops, op_counters, ops_report
+from torch_dipu._forced import force_fallback
 from torch_dipu._vendors import VendorError
 from torch_dipu._version import __version__
 
@@ -17,6 +18,7 @@ __all__ = [
     "VendorError",
     "__version__",
     "count_native_ops",
+    "force_fallback",
     "op_counters",
     "ops_report",
     "vendor_info",

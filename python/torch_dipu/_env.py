@@ -117,6 +117,14 @@ FALLBACK = EnvVar(
     "What an operator without a device kernel does before it runs on the CPU: "
     "warn once per operator, say nothing, or raise.",
 )
+FORCE_FALLBACK = EnvVar(
+    "DIPU_FORCE_FALLBACK_OPS_LIST",
+    "str",
+    "",
+    "Operators to compute on the CPU: regular expressions for whole names, separated "
+    "by commas, such as `add.out,conv2d` or `.*`. Takes effect whenever "
+    "`os.environ` is changed.",
+)
 DIOPI_REVISION = EnvVar(
     "DIPU_DIOPI_REVISION",
     "str",
@@ -157,6 +165,7 @@ TABLE: tuple[EnvVar, ...] = (
     AUTOGRAD_THREADS,
     COUNT_NATIVE,
     FALLBACK,
+    FORCE_FALLBACK,
     DIOPI_REVISION,
     CONVERSIONS,
     CHECK_CONVERSIONS,

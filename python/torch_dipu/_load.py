@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from torch_dipu import _C, _cuda_lookalike, _env, _vendors
+from torch_dipu import _C, _cuda_lookalike, _env, _environ, _forced, _vendors
 
 DEVICE_NAME = "dipu"
 PACKAGE = "torch_dipu"
@@ -79,6 +79,16 @@ def _apply_settings() -> None:
     atexit.register(_C._shutdown, exit_wait)
 
 
+def _start_tools() -> None:
+    """Switches on the debug tools that the environment asks for.
+
+    Raises:
+        ValueError: A variable has a value that it must not have.
+    """
+    _forced.read_environment()
+    _environ.watch(_env.FORCE_FALLBACK.name, _forced.read_environment)
+
+
 def is_report() -> bool:
     """True while `python -m torch_dipu` imports the package.
 
@@ -115,6 +125,7 @@ def load(strict: bool = True) -> None:
     try:
         _apply_settings()
         _load_vendor()
+        _start_tools()
         if _env.MOCK_CUDA.flag() and torch.version.cuda is None:
             _cuda_lookalike.install()
     except (ValueError, _vendors.VendorError) as e:
