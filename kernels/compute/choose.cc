@@ -15,12 +15,12 @@ namespace {
 // output's dtype as the type of such operands, so that inputs of other types
 // are converted to it.
 
-// `a` where `condition`, 0 or 1, else `b`. By masks: a random condition would
+// `a` where `condition` is not 0, else `b`. By masks: a random condition would
 // mislead the branches that the compiler makes of a conditional expression, and
 // it does not vectorise loops over bool.
 template <typename T>
 T choose(uint8_t condition, T a, T b) {
-  const T mask = static_cast<T>(-static_cast<T>(condition));
+  const T mask = static_cast<T>(-static_cast<T>(condition != 0));
   return static_cast<T>((a & mask) | (b & ~mask));
 }
 

@@ -300,3 +300,14 @@ def test_gradients_of_two_tensors(device: str, name: str) -> None:
     BINARY[name](*there).backward(weights.to(device))
     for x, y in zip(there, host, strict=True):
         assert_near(x.grad, y.grad)
+
+
+def test_any_byte_but_zero_is_true(no_fallback, device: str) -> None:
+    """Bytes that are seen as bool need not be 0 or 1."""
+    bytes_ = torch.tensor([0, 1, 2, 255, 0, 128], dtype=torch.uint8).to(device)
+    x = torch.arange(6.0).to(device)
+    with no_fallback():
+        chosen = torch.where(bytes_.view(torch.bool), x, -x - 1)
+        filled = x.masked_fill(bytes_.view(torch.bool), 9.0)
+    assert chosen.tolist() == [-1, 1, 2, 3, -5, 5]
+    assert filled.tolist() == [0, 9, 9, 9, 4, 9]
