@@ -84,8 +84,12 @@ int64_t chooseBackend(const at::Tensor& query, const at::Tensor& key,
   const at::Context& context = at::globalContext();
   const bool has_function = symbols().diopiFlashAttention != nullptr &&
                             symbols().diopiFlashAttentionBackward != nullptr;
-  const bool is_fused = has_function && context.userEnabledOverrideableSDP() &&
-                        !isGiven(mask) && dropout == 0 &&
+  // Scripts that ask for another fused kernel by name get ours.
+  const bool is_allowed =
+      context.userEnabledOverrideableSDP() || context.userEnabledFlashSDP() ||
+      context.userEnabledMemEfficientSDP() || context.userEnabledCuDNNSDP();
+  const bool is_fused = has_function && is_allowed && !isGiven(mask) &&
+                        dropout == 0 &&
                         isFused(query, key, value, is_causal, groups_heads) &&
                         isScaleExact(query, scale);
   if (is_fused) return static_cast<int64_t>(at::SDPBackend::overrideable);

@@ -128,6 +128,15 @@ def test_a_scale_keeps_its_precision(no_fallback, device: str) -> None:
     torch.testing.assert_close(got.cpu(), expected, atol=1e-13, rtol=1e-13)
 
 
+@pytest.mark.parametrize(
+    "backend", [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION]
+)
+def test_scripts_that_name_another_fused_kernel(native, device: str, backend) -> None:
+    q, k, v = (t.detach() for t in inputs(device))
+    with sdpa_kernel(backend), native(FORWARD):
+        F.scaled_dot_product_attention(q, k, v)
+
+
 def test_fused_takes_any_layout(native, device: str) -> None:
     packed = torch.randn(2, 6, 3, 4, 8)  # batch, tokens, what, heads, features
     host = [packed[:, :, i].transpose(1, 2) for i in range(3)]
