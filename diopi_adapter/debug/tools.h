@@ -8,7 +8,7 @@
 // call of an operator with tools is boxed and goes through them in the order of
 // the enumeration: each may look at the arguments, compute the call itself or
 // hand it on, and look at the results. Choosing operators by patterns, and
-// what users read, is Python's work (torch_dipu/_tools.py).
+// what users read, is Python's work (torch_dipu/_operators.py).
 #pragma once
 
 #include <cstdint>

@@ -63,7 +63,11 @@ void callOnCpu(SlotBase& slot, torch::jit::Stack* stack) {
     fallback::cpuFallback(slot.handle(), stack, fallback::kForced);
     return;
   }
-  noteRefusal(fallback::kForced);
+  // The reason holds for this call only: another fallback has its own policy.
+  struct Reason {
+    Reason() { noteRefusal(fallback::kForced); }
+    ~Reason() { noteRefusal(""); }
+  } const reason;
   const PassScope scope(&slot, SlotBase::Pass::kCpu);
   slot.handle().redispatchBoxed(
       c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), stack);
