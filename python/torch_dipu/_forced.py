@@ -23,17 +23,28 @@ def _apply() -> None:
     _C._choose_operators(_C.Tool.FORCE_FALLBACK, sorted(names))
 
 
+def _text_of(file: pathlib.Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        raise ValueError(
+            f"{file.absolute()} cannot be read: {e}. Correct it, or remove it to "
+            "force no operators onto the CPU"
+        ) from e
+
+
 def read_environment() -> None:
     """Forces what DIPU_FORCE_FALLBACK_OPS_LIST and the configuration file name.
 
     Raises:
-        ValueError: One of the patterns is not a regular expression.
+        ValueError: One of the patterns is not a regular expression, or the file
+            cannot be read.
     """
     variable = _env.FORCE_FALLBACK
     chosen = _operators.choose(_operators.split(variable.text()), variable.name)
     file = pathlib.Path(CONFIG_FILE)
     if file.is_file():
-        patterns = _operators.split(file.read_text(encoding="utf-8"))
+        patterns = _operators.split(_text_of(file))
         chosen += _operators.choose(patterns, str(file.absolute()))
     with _lock:
         _from_environment[:] = chosen

@@ -219,6 +219,12 @@ def test_a_file_in_the_current_folder_is_read(tmp_path: pathlib.Path) -> None:
     assert "'fallback.add.Tensor': 1" in run_program(tmp_path)
 
 
+def test_a_file_that_is_no_text_is_named(tmp_path: pathlib.Path) -> None:
+    (tmp_path / ".dipu_force_fallback_op_list.config").write_bytes(b"\xff\xfe\xff")
+    output = run_program(tmp_path)
+    assert re.search(r"\.config cannot be read: .*remove it", output, re.DOTALL)
+
+
 def test_a_wrong_value_is_named_at_import(tmp_path: pathlib.Path) -> None:
     output = run_program(tmp_path, **{VARIABLE: "add("})
     assert re.search(rf"{VARIABLE}: 'add\(' is not a regular expression", output)
