@@ -67,7 +67,10 @@ def _build(output: pathlib.Path, target: str) -> list[Action]:
         target,
     ]
     subprocess.run(command, check=True, cwd=os.environ["BUILD_WORKSPACE_DIRECTORY"])
-    return list(_actions(profile))
+    actions = list(_actions(profile))
+    if not actions:
+        raise LookupError(f"Bazel's profile tells of no actions for {target}")
+    return actions
 
 
 def _stop(output: pathlib.Path) -> None:

@@ -9,7 +9,7 @@ calibration loop is printed beside them: compare runs whose loops took as long.
 
     ./bazelw run //benchmarks:softdevice
 
-Takes about three minutes.
+Takes three to four minutes.
 """
 
 from __future__ import annotations
