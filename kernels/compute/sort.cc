@@ -4,7 +4,7 @@
 #include "kernels/compute/sort.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cstdint>
 #include <vector>
 
 #include "kernels/compute/convert.h"
@@ -15,6 +15,7 @@
 #include "kernels/compute/operands.h"
 #include "kernels/compute/parallel.h"
 #include "kernels/compute/sort_key.h"
+#include "kernels/compute/sort_line.h"
 
 namespace dipu::kernels {
 namespace {
@@ -38,41 +39,77 @@ struct SortTask {
                     descending ? ~key : key, i};
               });
   }
+  void loadKeys(const char* line, std::vector<PackedEntry>* entries) const {
+    keys.eachShort(line, lines.line_strides[0] * item, lines.length,
+                   [&](int64_t i, uint32_t key) {
+                     (*entries)[static_cast<std::size_t>(i)] =
+                         packEntry(descending ? ~key : key, i);
+                   });
+  }
 
-  void storeLine(int64_t number, const char* line,
-                 const std::vector<SortEntry>& entries) const {
-    const int64_t stride = lines.line_strides[0] * item;
-    char* to = indices + lines.offset(number, 2) * index_item;
-    for (int64_t i = 0; i < kept; ++i) {
-      const int64_t& at = entries[static_cast<std::size_t>(i)].index;
-      store_index(to + i * lines.line_strides[2] * index_item, index_item, &at,
-                  8, 1);
+  template <typename Entry>
+  void storeIndices(char* to, const Entry* entries) const {
+    constexpr int64_t kBlock = 256;
+    const int64_t stride = lines.line_strides[2] * index_item;
+    int64_t block[kBlock];
+    for (int64_t done = 0; done < kept; done += kBlock) {
+      const int64_t some = std::min(kBlock, kept - done);
+      for (int64_t i = 0; i < some; ++i) block[i] = indexOf(entries[done + i]);
+      store_index(to + done * stride, stride, block, 8, some);
     }
-    if (values == nullptr) return;
-    to = values + lines.offset(number, 1) * item;
+  }
+
+  // `Bits` has the size of an element.
+  template <typename Bits, typename Entry>
+  void storeValues(char* to, const char* line, const Entry* entries) const {
+    const int64_t stride = lines.line_strides[1];
+    const int64_t line_stride = lines.line_strides[0];
     for (int64_t i = 0; i < kept; ++i) {
-      const int64_t at = entries[static_cast<std::size_t>(i)].index;
-      std::memcpy(to + i * lines.line_strides[1] * item, line + at * stride,
-                  static_cast<std::size_t>(item));
+      reinterpret_cast<Bits*>(to)[i * stride] = reinterpret_cast<const Bits*>(
+          line)[indexOf(entries[i]) * line_stride];
+    }
+  }
+
+  template <typename Entry>
+  void storeLine(int64_t number, const char* line, const Entry* entries) const {
+    storeIndices(indices + lines.offset(number, 2) * index_item, entries);
+    if (values == nullptr) return;
+    char* to = values + lines.offset(number, 1) * item;
+    switch (item) {
+      case 1:
+        return storeValues<uint8_t>(to, line, entries);
+      case 2:
+        return storeValues<uint16_t>(to, line, entries);
+      case 4:
+        return storeValues<uint32_t>(to, line, entries);
+      default:
+        return storeValues<uint64_t>(to, line, entries);
+    }
+  }
+
+  template <typename Entry>
+  void sortLines(int64_t begin, int64_t end) const {
+    std::vector<Entry> entries(static_cast<std::size_t>(lines.length));
+    std::vector<Entry> scratch(entries.size());
+    for (int64_t i = begin; i < end; ++i) {
+      const char* line = input + lines.offset(i, 0) * item;
+      loadKeys(line, &entries);
+      if (kept == lines.length) {
+        sortLine(&entries, &scratch);
+      } else {
+        std::partial_sort(entries.begin(), entries.begin() + kept,
+                          entries.end());
+      }
+      storeLine(i, line, entries.data());
     }
   }
 
   void operator()() const {
+    const bool packed = keys.is_short && lines.length <= int64_t{1} << 32;
     parallelFor(lines.count, grainFor(lines.length, 64),
-                [this](int64_t begin, int64_t end) {
-                  std::vector<SortEntry> entries(
-                      static_cast<std::size_t>(lines.length));
-                  for (int64_t i = begin; i < end; ++i) {
-                    const char* line = input + lines.offset(i, 0) * item;
-                    loadKeys(line, &entries);
-                    if (kept == lines.length) {
-                      std::sort(entries.begin(), entries.end());
-                    } else {
-                      std::partial_sort(entries.begin(), entries.begin() + kept,
-                                        entries.end());
-                    }
-                    storeLine(i, line, entries);
-                  }
+                [this, packed](int64_t begin, int64_t end) {
+                  packed ? sortLines<PackedEntry>(begin, end)
+                         : sortLines<SortEntry>(begin, end);
                 });
   }
 };

@@ -25,6 +25,17 @@ inline uint64_t keyOf(double x) {
 }
 inline uint64_t keyOf(int64_t x) { return static_cast<uint64_t>(x) ^ kSignBit; }
 
+// The same in 32 bits, for elements of types that have no more.
+inline uint32_t shortKeyOf(double x) {
+  if (x != x) return std::numeric_limits<uint32_t>::max();
+  const auto bits = bitCast<uint32_t>(static_cast<float>(x) + 0.0f);
+  return (bits >> 31) != 0 ? ~bits : bits | uint32_t{1} << 31;
+}
+// For int32_t and every type that it holds.
+inline uint32_t shortKeyOf(int64_t x) {
+  return static_cast<uint32_t>(x) ^ uint32_t { 1 } << 31;
+}
+
 // An element and its position; equal elements are ordered by position.
 struct SortEntry {
   uint64_t key;
@@ -38,10 +49,12 @@ struct SortEntry {
 struct KeyReader {
   Convert load = nullptr;  // to double or int64; nullptr: no such keys
   bool floating = false;
+  bool is_short = false;  // eachShort may be used
 
   static KeyReader of(DType dtype) {
     KeyReader reader;
     reader.floating = isFloating(dtype);
+    reader.is_short = itemSize(dtype) <= 4 && dtype != DType::kUInt32;
     if (dtype != DType::kUInt64) {
       reader.load = convertFunction(
           reader.floating ? DType::kFloat64 : DType::kInt64, dtype);
@@ -55,6 +68,21 @@ struct KeyReader {
   template <typename Body>
   void each(const char* from, int64_t stride, int64_t count,
             const Body& body) const {
+    eachElement(from, stride, count,
+                [&](int64_t i, auto x) { body(i, keyOf(x)); });
+  }
+  // As each(), with keys of 32 bits.
+  template <typename Body>
+  void eachShort(const char* from, int64_t stride, int64_t count,
+                 const Body& body) const {
+    eachElement(from, stride, count,
+                [&](int64_t i, auto x) { body(i, shortKeyOf(x)); });
+  }
+
+ private:
+  template <typename Body>
+  void eachElement(const char* from, int64_t stride, int64_t count,
+                   const Body& body) const {
     constexpr int64_t kBlock = 256;
     double reals[kBlock];
     int64_t integers[kBlock];
@@ -63,7 +91,7 @@ struct KeyReader {
       void* block = floating ? static_cast<void*>(reals) : integers;
       load(block, 8, from + done * stride, stride, some);
       for (int64_t i = 0; i < some; ++i) {
-        body(done + i, floating ? keyOf(reals[i]) : keyOf(integers[i]));
+        floating ? body(done + i, reals[i]) : body(done + i, integers[i]);
       }
     }
   }

@@ -9,7 +9,6 @@
 
 #include "kernels/compute/arrange.h"
 #include "kernels/compute/elementwise.h"
-#include "kernels/compute/sort.h"
 #include "kernels/tests/device_tensor.h"
 
 namespace dipu::kernels {
@@ -180,44 +179,6 @@ TEST(Arrange, CutsTrianglesInPlace) {
   ASSERT_EQ(triangle(queue, Triangle::kLower, y.view(), y.view(), 0),
             Status::kOk);
   EXPECT_EQ(y.read(), (std::vector<float>{1, 0, 1, 1}));
-}
-
-TEST(Sort, IsStableAndPutsNaNLast) {
-  TestQueue queue;
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  const DeviceTensor<float> x({5}, {2, nan, -0.0f, 0.0f, -1});
-  const DeviceTensor<float> values({5}, 0.0f);
-  const DeviceTensor<int64_t> indices({5}, int64_t{0});
-  ASSERT_EQ(sort(queue, values.view(), indices.view(), x.view(), -1, false),
-            Status::kOk);
-  EXPECT_EQ(indices.read(), (std::vector<int64_t>{4, 2, 3, 0, 1}));
-  ASSERT_EQ(sort(queue, values.view(), indices.view(), x.view(), 0, true),
-            Status::kOk);
-  EXPECT_EQ(indices.read(), (std::vector<int64_t>{1, 0, 2, 3, 4}));
-}
-
-TEST(Sort, TakesTheLargestOfEachColumn) {
-  TestQueue queue;
-  const DeviceTensor<int64_t> x({3, 2}, {1, 9, 7, 2, 5, 4});
-  const DeviceTensor<int64_t> values({2, 2}, int64_t{0});
-  const DeviceTensor<int32_t> indices({2, 2}, 0);
-  ASSERT_EQ(topk(queue, values.view(), indices.view(), x.view(), 2, 0, true),
-            Status::kOk);
-  EXPECT_EQ(values.read(), (std::vector<int64_t>{7, 9, 5, 4}));
-  EXPECT_EQ(indices.read(), (std::vector<int32_t>{1, 0, 2, 2}));
-  EXPECT_EQ(topk(queue, values.view(), indices.view(), x.view(), 4, 0, true),
-            Status::kInvalid);
-}
-
-TEST(Sort, TheLargestZeroElementsOfANumberAreTheNumber) {
-  TestQueue queue;
-  const DeviceTensor<float> x({}, 3.0f);
-  const DeviceTensor<float> values({}, -1.0f);
-  const DeviceTensor<int64_t> indices({}, int64_t{-1});
-  ASSERT_EQ(topk(queue, values.view(), indices.view(), x.view(), 0, 0, true),
-            Status::kOk);
-  EXPECT_EQ(values.read(), (std::vector<float>{3}));
-  EXPECT_EQ(indices.read(), (std::vector<int64_t>{0}));
 }
 
 }  // namespace
