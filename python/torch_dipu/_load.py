@@ -99,6 +99,8 @@ def is_report() -> bool:
 
 def _warn_of_unknown_settings() -> None:
     """Names variables that look like ours and have no effect."""
+    if not _env.unknown(()):
+        return  # looking for vendors takes longer than all the rest
     vendors = _vendors.names()
     if info := _C._vendor_info():
         vendors.add(str(info["name"]))
