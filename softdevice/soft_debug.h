@@ -176,7 +176,7 @@ SOFT_API void soft_set_label(const char* label);
 
 typedef struct soft_counter {
   /* As given to soft_launch_named. A kernel without one has its place in its
-   * file: "libkernels.so+0x1a2b", for addr2line -f. */
+   * file: "libvendor.so+0x1a2b", for addr2line -f. */
   char name[128];
   uint64_t launches; /* that have finished */
   uint64_t total_ns; /* on the worker's clock, from begin to end */

@@ -205,7 +205,7 @@ typedef void (*soft_task)(void* payload);
 SOFT_API soft_status soft_launch(soft_stream* stream, soft_task task,
                                  const void* payload, size_t bytes);
 /* As soft_launch, for a kernel whose name failures and traces tell. `name` is
- * kept, not copied; NULL is "unknown". */
+ * kept, not copied; NULL is none. */
 SOFT_API soft_status soft_launch_named(soft_stream* stream, const char* name,
                                        soft_task task, const void* payload,
                                        size_t bytes);

@@ -110,7 +110,7 @@ struct OffsetTask {
       }
       const int64_t index = readers[k].at(element);
       if (index < -limits[k] || index >= limits[k]) {
-        reportIndex("index", index, limits[k]);
+        reportIndex(index, limits[k]);
         return -1;
       }
       offset += (index < 0 ? index + limits[k] : index) * strides[k];

@@ -103,8 +103,7 @@ struct FloorDivide {
 };
 
 void reportZeroDivisor() {
-  failTask(SOFT_LAUNCH_FAILURE,
-           "integer division by zero in div, remainder or fmod");
+  failTask(SOFT_LAUNCH_FAILURE, "integer division by zero");
 }
 
 // out = Op(a, b) on integers, see Note [Integer division by zero].

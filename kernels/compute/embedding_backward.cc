@@ -53,7 +53,7 @@ struct BackwardTask {
   void operator()() const {
     for (int64_t i = 0; i < count; ++i) {
       const int64_t row = indices.at(i);
-      if (row < 0 || row >= rows) reportIndex("embedding", row, rows);
+      if (row < 0 || row >= rows) reportIndex(row, rows);
     }
     parallelFor(rows, grainFor(width * (1 + count / rows)),
                 [this](int64_t begin, int64_t end) {

@@ -98,7 +98,7 @@ struct ForwardTask {
       bag_of_index.put(i, bag);
       if (row == padding) continue;
       if (row < 0 || row >= rows) {
-        reportIndex("embedding_bag", row, rows);
+        reportIndex(row, rows);
         continue;
       }
       add(bag, i, row, size++);
@@ -112,13 +112,12 @@ struct ForwardTask {
   void refuseOffset(int64_t bag, int64_t at, int64_t before) const {
     if (bag == 0) {
       return refuse(
-          "embedding_bag: offsets[0] has to be 0, where the first bag starts, "
-          "but is %lld",
+          "offsets[0] has to be 0, where the first bag starts, but is %lld",
           static_cast<long long>(at));
     }
     refuse(
-        "embedding_bag: offsets[%lld] is %lld, but should lie between the "
-        "offset before, %lld, and the number of indices, %lld",
+        "offsets[%lld] is %lld, but should lie between the offset before, "
+        "%lld, and the number of indices, %lld",
         static_cast<long long>(bag), static_cast<long long>(at),
         static_cast<long long>(before), static_cast<long long>(count));
   }
@@ -168,7 +167,7 @@ struct SampleGradientTask {
     const int64_t bag = bag_of_index.at(i);
     if (row == padding || bag < 0) return C(0);
     if (row < 0 || row >= rows || bag >= bags) {
-      reportIndex("embedding_bag", row, rows);
+      reportIndex(row, rows);
       return C(0);
     }
     double sum = 0;

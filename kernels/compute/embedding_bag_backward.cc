@@ -159,7 +159,7 @@ struct RenormTask {
     for (int64_t i = 0; i < count; ++i) {
       const int64_t row = indices.at(i);
       if (row < 0 || row >= rows) {
-        reportIndex("embedding_renorm_", row, rows);
+        reportIndex(row, rows);
       } else {
         used[row] = true;
       }

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/compute/flat_index.h"
 
-#include <cstdio>
-
 #include "kernels/compute/dispatch.h"
 #include "kernels/compute/index_check.h"
 #include "kernels/compute/operands.h"
 #include "kernels/compute/parallel.h"
+#include "kernels/compute/refusal.h"
 
 namespace dipu::kernels {
 namespace {
 
 // The position that `index` means among `size` elements, or -1: reported.
-int64_t wrapIndex(const char* operation, int64_t index, int64_t size) {
+int64_t wrapIndex(int64_t index, int64_t size) {
   if (index < -size || index >= size) {
-    reportIndex(operation, index, size);
+    reportIndex(index, size);
     return -1;
   }
   return index < 0 ? index + size : index;
@@ -31,7 +30,7 @@ struct TakeTask {
   void operator()() const {
     parallelFor(count, kGrain / 4, [this](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t at = wrapIndex("take", index.at(i), size);
+        const int64_t at = wrapIndex(index.at(i), size);
         if (at >= 0) out[i] = input[at];
       }
     });
@@ -48,7 +47,7 @@ struct PutTask {
 
   void operator()() const {
     for (int64_t i = 0; i < count; ++i) {
-      const int64_t at = wrapIndex("put", index.at(i), size);
+      const int64_t at = wrapIndex(index.at(i), size);
       if (at >= 0) out[at] = source[i];
     }
   }
@@ -65,7 +64,7 @@ struct AccumulateTask {
   void operator()() const {
     using C = ComputeType<T>;
     for (int64_t i = 0; i < count; ++i) {
-      const int64_t at = wrapIndex("put", index.at(i), size);
+      const int64_t at = wrapIndex(index.at(i), size);
       if (at < 0) continue;
       out[at] = convertValue<T>(static_cast<C>(convertValue<C>(out[at]) +
                                                convertValue<C>(source[i])));
@@ -86,13 +85,9 @@ struct MaskedScatterTask {
     for (int64_t i = 0; i < count; ++i) {
       if (!mask[i]) continue;
       if (taken == available) {
-        char message[128];
-        std::snprintf(message, sizeof(message),
-                      "masked_scatter: the mask selects more than the %lld "
-                      "elements of the source",
-                      static_cast<long long>(available));
-        failTask(SOFT_LAUNCH_FAILURE, message);
-        return;
+        return refuse(
+            "the mask selects more than the %lld elements of the source",
+            static_cast<long long>(available));
       }
       out[i] = source[taken++];
     }

@@ -16,9 +16,8 @@ struct GatherTask {
   const T* input;
   IndexedLines indexed;
   void operator()() const {
-    indexed.all("gather", [to = out, from = input](int64_t i, int64_t at) {
-      to[i] = from[at];
-    });
+    indexed.all(
+        [to = out, from = input](int64_t i, int64_t at) { to[i] = from[at]; });
   }
 };
 
@@ -31,12 +30,10 @@ struct AssignTask {
   IndexedLines indexed;
   void operator()() const {
     if (src == nullptr) {
-      indexed.all("scatter",
-                  [to = out, x = value](int64_t, int64_t at) { to[at] = x; });
+      indexed.all([to = out, x = value](int64_t, int64_t at) { to[at] = x; });
     } else {
-      indexed.all("scatter", [to = out, from = src](int64_t i, int64_t at) {
-        to[at] = from[i];
-      });
+      indexed.all(
+          [to = out, from = src](int64_t i, int64_t at) { to[at] = from[i]; });
     }
   }
 };
@@ -53,12 +50,11 @@ struct CombineTask {
     // A number is a source whose elements are all the same one.
     const T* const source = src != nullptr ? src : &value;
     const int64_t step = src != nullptr ? 1 : 0;
-    indexed.all("scatter",
-                [source, step, sum = add, to = out](int64_t i, int64_t at) {
-                  const C x = convertValue<C>(to[at]);
-                  const C y = convertValue<C>(source[i * step]);
-                  to[at] = convertValue<T>(static_cast<C>(sum ? x + y : x * y));
-                });
+    indexed.all([source, step, sum = add, to = out](int64_t i, int64_t at) {
+      const C x = convertValue<C>(to[at]);
+      const C y = convertValue<C>(source[i * step]);
+      to[at] = convertValue<T>(static_cast<C>(sum ? x + y : x * y));
+    });
   }
 };
 

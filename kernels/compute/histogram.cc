@@ -40,7 +40,7 @@ struct BinCountTask {
     std::fill_n(out, bins, T(0));
     for (int64_t i = 0; i < count; ++i) {
       if (input[i] < 0 || input[i] >= bins) {
-        reportIndex("bincount", input[i], bins);
+        reportIndex(input[i], bins);
       } else {
         out[input[i]] += weights != nullptr ? weights[i] : T(1);
       }
@@ -105,12 +105,12 @@ struct EqualBinsTask {
     while (i < count && std::isfinite(at(i))) ++i;
     if (i == count) {
       return refuse(
-          "histc: range of [%g, %g] is not finite in the type of the elements",
+          "range of [%g, %g] is not finite in the type of the elements",
           low_end, high_end);
     }
     refuse(
-        "histc: range of [%g, %g] is not finite, element %lld is %g; give min "
-        "and max, elements beyond them do not count",
+        "range of [%g, %g] is not finite, element %lld is %g; give min and "
+        "max, elements beyond them do not count",
         low_end, high_end, static_cast<long long>(i),
         static_cast<double>(at(i)));
   }

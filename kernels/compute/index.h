@@ -7,7 +7,7 @@
 // Note [Index out of range]
 // An index that is out of range is found when the work runs. Nothing is read
 // or written there, and the device's error becomes sticky with a text that
-// names the operator, the index and the size.
+// names the queue, the index and the size.
 #pragma once
 
 #include "kernels/compute/queue.h"

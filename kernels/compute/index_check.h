@@ -4,24 +4,18 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 
 #include "kernels/compute/dtype.h"
-#include "kernels/compute/parallel.h"
-#include "kernels/compute/queue.h"
+#include "kernels/compute/refusal.h"
 #include "kernels/compute/status.h"
 #include "kernels/compute/tensor_view.h"
 
 namespace dipu::kernels {
 
 // Makes the device's error sticky, see Note [Index out of range].
-inline void reportIndex(const char* operation, int64_t index, int64_t size) {
-  char message[160];
-  std::snprintf(message, sizeof(message),
-                "%s: index %lld is out of range of a dimension of size %lld",
-                operation, static_cast<long long>(index),
-                static_cast<long long>(size));
-  failTask(SOFT_LAUNCH_FAILURE, message);
+inline void reportIndex(int64_t index, int64_t size) {
+  refuse("index %lld is out of range of a dimension of size %lld",
+         static_cast<long long>(index), static_cast<long long>(size));
 }
 
 inline bool isIndexType(DType dtype) {

@@ -27,10 +27,10 @@ struct Rows {
     const int64_t row = index.at(i * index_stride);
     return row >= 0 && row < size ? row : -1;
   }
-  void check(const char* operation) const {
+  void check() const {
     for (int64_t i = 0; i < count; ++i) {
       if (target(i) < 0) {
-        return reportIndex(operation, index.at(i * index_stride), size);
+        return reportIndex(index.at(i * index_stride), size);
       }
     }
   }
@@ -39,7 +39,6 @@ struct Rows {
 template <typename Fold>
 struct CombineTask {
   using T = typename Fold::Type;
-  const char* operation;
   T* out;
   const T* source;
   int64_t* counts;  // rows that each row took; nullptr: not needed
@@ -91,7 +90,7 @@ struct CombineTask {
   }
 
   void operator()() const {
-    rows.check(operation);
+    rows.check();
     if (counts != nullptr) count();
     parallelFor(rows.outer * rows.inner, grainFor(rows.count + rows.size),
                 [this](int64_t begin, int64_t end) {
@@ -114,7 +113,7 @@ struct CopyTask {
   Rows rows;
 
   void operator()() const {
-    rows.check("index_copy");
+    rows.check();
     const auto bytes = static_cast<std::size_t>(row_bytes);
     parallelFor(rows.outer, grainFor(rows.count * rows.inner),
                 [&](int64_t begin, int64_t end) {
@@ -191,8 +190,7 @@ Status combineRows(const Queue& queue, const char* operation,
   }
   const bool known = dispatchFold(combine, compute, [&](auto fold) {
     using T = typename decltype(fold)::Type;
-    const CombineTask<decltype(fold)> task{operation,
-                                           to.address<T>(),
+    const CombineTask<decltype(fold)> task{to.address<T>(),
                                            from.address<T>(),
                                            counts,
                                            alpha.to<T>(),

@@ -13,7 +13,6 @@ namespace {
 // Row `i` of each of `outer` groups of `count` rows is a copy of row index[i]
 // of the group of `size` rows in the input.
 struct SelectTask {
-  const char* operation;
   char* out;
   const char* input;
   IndexReader index;
@@ -30,7 +29,7 @@ struct SelectTask {
       const int64_t group = row / count;
       const int64_t at = index.at(row % count * index_stride);
       if (at < 0 || at >= size) {
-        reportIndex(operation, at, size);
+        reportIndex(at, size);
         continue;
       }
       std::memcpy(out + row * length, input + (group * size + at) * length,
@@ -64,7 +63,7 @@ struct FillTask {
       const int64_t given = index.at(row % count * index_stride);
       const int64_t at = given < 0 ? given + size : given;
       if (at < 0 || at >= size) {
-        reportIndex("index_fill", given, size);
+        reportIndex(given, size);
         continue;
       }
       char* to = out + (row / count * size + at) * inner * item;
@@ -75,16 +74,14 @@ struct FillTask {
   }
 };
 
-Status selectRows(const Queue& queue, const char* operation,
-                  const TensorView& out, const TensorView& input, int64_t dim,
-                  const TensorView& index, int64_t count,
-                  int64_t index_stride) {
+Status selectRows(const Queue& queue, const TensorView& out,
+                  const TensorView& input, int64_t dim, const TensorView& index,
+                  int64_t count, int64_t index_stride) {
   if (out.numel == 0) return Status::kOk;
   DenseTensor from(queue, input, Order::kRowMajor);
   DenseTensor to(queue, out, Order::kRowMajor, input.dtype);
   if (!from.load() || !to.open()) return Status::kFailed;
   SelectTask task;
-  task.operation = operation;
   task.out = to.address<char>();
   task.input = from.address<char>();
   task.index = {translateView<char>(queue, index),
@@ -127,8 +124,7 @@ Status indexSelect(const Queue& queue, const TensorView& out,
                 static_cast<long long>(expected));
   }
   const int64_t stride = index.ndim == 0 ? 0 : index.strides[0];
-  return selectRows(queue, "index_select", out, input, dim, index, index.numel,
-                    stride);
+  return selectRows(queue, out, input, dim, index, index.numel, stride);
 }
 
 Status indexFill(const Queue& queue, const TensorView& input, int64_t dim,
@@ -166,8 +162,7 @@ Status embedding(const Queue& queue, const TensorView& out,
   }
   DenseTensor dense(queue, indices, Order::kRowMajor);
   if (!dense.load()) return Status::kFailed;
-  return selectRows(queue, "embedding", out, weight, 0, dense.view(),
-                    indices.numel, 1);
+  return selectRows(queue, out, weight, 0, dense.view(), indices.numel, 1);
 }
 
 }  // namespace dipu::kernels

@@ -26,8 +26,7 @@ struct IndexedLines {
   // Calls body(element offset, offset pointed at) for the elements of `count`
   // lines side by side, each line in its order.
   template <typename Body>
-  void each(const char* operation, int64_t line, int64_t count,
-            const Body& body) const {
+  void each(int64_t line, int64_t count, const Body& body) const {
     // Copies, which stay in registers although reportIndex may write memory.
     const IndexReader reader = index;
     const int64_t limit = size;
@@ -41,7 +40,7 @@ struct IndexedLines {
       for (int64_t j = 0; j < count; ++j) {
         const int64_t at = reader.at(first + j * across[0]);
         if (at < 0 || at >= limit) {
-          reportIndex(operation, at, limit);
+          reportIndex(at, limit);
           continue;
         }
         body(own + j * across[1], other + at * along + j * across[2]);
@@ -63,12 +62,12 @@ struct IndexedLines {
   }
 
   template <typename Body>
-  void all(const char* operation, const Body& body) const {
+  void all(const Body& body) const {
     parallelFor(lines.count, grainFor(lines.length, 4),
                 [&](int64_t begin, int64_t end) {
                   for (int64_t i = begin; i < end;) {
                     const int64_t count = sideBySide(i, end);
-                    each(operation, i, count, body);
+                    each(i, count, body);
                     i += count;
                   }
                 });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue a compute function works on: a stream plus scratch memory.
+// The queue a compute function works on: a stream, scratch memory, and the name
+// of what is done.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +18,15 @@ class Queue {
  public:
   using AllocateScratch = void* (*)(void* context, std::size_t bytes);
 
-  Queue(soft_stream* stream, AllocateScratch allocate, void* context)
-      : stream_(stream), allocate_(allocate), context_(context) {}
+  // `name`, of static storage, is what failures, traces, counters and faults
+  // call the work of this queue. Without one, failures say only what is wrong,
+  // and the others give the work's place in its file.
+  Queue(soft_stream* stream, AllocateScratch allocate, void* context,
+        const char* name = nullptr)
+      : stream_(stream), allocate_(allocate), context_(context), name_(name) {}
 
   soft_stream* stream() const { return stream_; }
+  const char* name() const { return name_; }
 
   // Address that code running on the queue uses for device memory at `data`,
   // nullptr after an illegal address (the failure is already enqueued).
@@ -46,13 +52,14 @@ class Queue {
     static_assert(std::is_trivially_copyable_v<Work>,
                   "a kernel captures plain values: addresses, sizes, scalars");
     auto run = [](void* payload) { (*static_cast<Work*>(payload))(); };
-    return soft_launch(stream_, run, &work, bytes) == SOFT_OK;
+    return soft_launch_named(stream_, name_, run, &work, bytes) == SOFT_OK;
   }
 
  private:
   soft_stream* stream_;
   AllocateScratch allocate_;
   void* context_;
+  const char* name_;
 };
 
 }  // namespace dipu::kernels

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cstdio>
 
 #include "kernels/compute/flat_index.h"
 #include "kernels/compute/index_check.h"
 #include "kernels/compute/operands.h"
 #include "kernels/compute/parallel.h"
 #include "kernels/compute/read_back.h"
+#include "kernels/compute/refusal.h"
 
 namespace dipu::kernels {
 namespace {
@@ -37,13 +37,10 @@ struct RepeatTask {
   void operator()() const {
     const int64_t sum = sumOf(repeats, count);
     if (sum != expected) {
-      char message[160];
-      std::snprintf(
-          message, sizeof(message),
-          "repeat_interleave: %s, the output has %lld elements",
+      return refuse(
+          "%s, the output has %lld elements",
           sum < 0 ? "a repeat is negative" : "the repeats have another sum",
           static_cast<long long>(expected));
-      return failTask(SOFT_LAUNCH_FAILURE, message);
     }
     int64_t* to = out;
     for (int64_t i = 0; i < count; ++i) to = std::fill_n(to, repeats[i], i);

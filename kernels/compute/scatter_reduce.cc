@@ -29,8 +29,7 @@ struct ReduceTask {
 
   void operator()() const {
     if (counts != nullptr) std::fill_n(counts, elements, int64_t{0});
-    indexed.all("scatter_reduce",
-                [this](int64_t from, int64_t to) { take(from, to); });
+    indexed.all([this](int64_t from, int64_t to) { take(from, to); });
     if (!mean) return;
     for (int64_t i = 0; i < elements; ++i) {
       const int64_t count = counts[i] + (include_self ? 1 : 0);

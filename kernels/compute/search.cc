@@ -35,7 +35,7 @@ struct SearchTask {
       const int64_t middle = low + (high - low) / 2;
       const int64_t at = sorter != nullptr ? sorter[first + middle] : middle;
       if (at < 0 || at >= length) {
-        reportIndex("searchsorted", at, length);
+        reportIndex(at, length);
         return 0;
       }
       if (isBehind(sorted[first + at], values[number])) {

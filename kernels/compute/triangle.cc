@@ -77,7 +77,7 @@ struct OneHotTask {
     std::fill_n(out, count * classes, int64_t{0});
     for (int64_t i = 0; i < count; ++i) {
       if (input[i] < 0 || input[i] >= classes) {
-        reportIndex("one_hot", input[i], classes);
+        reportIndex(input[i], classes);
       } else {
         out[i * classes + input[i]] = 1;
       }

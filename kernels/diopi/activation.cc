@@ -19,6 +19,14 @@ bool isTanh(const char* approximate) {
   return approximate != nullptr && std::strcmp(approximate, "tanh") == 0;
 }
 
+Status hardtanh(const Queue& queue, const TensorView& out,
+                const TensorView& input, const diopiScalar_t* min_val,
+                const diopiScalar_t* max_val) {
+  const Scalar low = scalar(min_val);
+  const Scalar high = scalar(max_val);
+  return clampScalar(queue, out, input, &low, &high);
+}
+
 }  // namespace
 
 extern "C" {
@@ -44,7 +52,7 @@ diopiError_t diopiSilu(diopiContextHandle_t ctx, diopiTensorHandle_t out,
 }
 
 diopiError_t diopiSiluInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) {
-  return diopiSilu(ctx, input, input);
+  return done(silu(queueOf(ctx), view(input), view(input)));
 }
 
 diopiError_t diopiSiluBackward(diopiContextHandle_t ctx,
@@ -81,7 +89,8 @@ diopiError_t diopiLeakyRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out,
 diopiError_t diopiLeakyReluInp(diopiContextHandle_t ctx,
                                diopiTensorHandle_t input,
                                const diopiScalar_t* negative_slope) {
-  return diopiLeakyRelu(ctx, input, input, negative_slope);
+  return done(leakyRelu(queueOf(ctx), view(input), view(input),
+                        scalar(negative_slope)));
 }
 
 diopiError_t diopiLeakyReluBackward(diopiContextHandle_t ctx,
@@ -99,16 +108,15 @@ diopiError_t diopiHardtanh(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                            diopiConstTensorHandle_t input,
                            const diopiScalar_t* min_val,
                            const diopiScalar_t* max_val) {
-  const Scalar low = scalar(min_val);
-  const Scalar high = scalar(max_val);
-  return done(clampScalar(queueOf(ctx), view(out), view(input), &low, &high));
+  return done(hardtanh(queueOf(ctx), view(out), view(input), min_val, max_val));
 }
 
 diopiError_t diopiHardtanhInp(diopiContextHandle_t ctx,
                               diopiTensorHandle_t input,
                               const diopiScalar_t* min_val,
                               const diopiScalar_t* max_val) {
-  return diopiHardtanh(ctx, input, input, min_val, max_val);
+  return done(
+      hardtanh(queueOf(ctx), view(input), view(input), min_val, max_val));
 }
 
 diopiError_t diopiHardtanhBackward(diopiContextHandle_t ctx,
@@ -129,7 +137,7 @@ diopiError_t diopiHardswish(diopiContextHandle_t ctx, diopiTensorHandle_t out,
 
 diopiError_t diopiHardswishInp(diopiContextHandle_t ctx,
                                diopiTensorHandle_t input) {
-  return diopiHardswish(ctx, input, input);
+  return done(hardswish(queueOf(ctx), view(input), view(input)));
 }
 
 diopiError_t diopiHardswishBackward(diopiContextHandle_t ctx,
@@ -152,7 +160,8 @@ diopiError_t diopiThresholdInp(diopiContextHandle_t ctx,
                                diopiTensorHandle_t input,
                                const diopiScalar_t* threshold_value,
                                const diopiScalar_t* value) {
-  return diopiThreshold(ctx, input, input, threshold_value, value);
+  return done(threshold(queueOf(ctx), view(input), view(input),
+                        scalar(threshold_value), scalar(value)));
 }
 
 diopiError_t diopiThresholdBackward(diopiContextHandle_t ctx,

@@ -41,12 +41,6 @@ struct Unsqueezed {
   }
 };
 
-diopiError_t cutTriangle(diopiContextHandle_t ctx, Triangle which,
-                         diopiTensorHandle_t out,
-                         diopiConstTensorHandle_t input, int64_t diagonal) {
-  return done(triangle(queueOf(ctx), which, view(out), view(input), diagonal));
-}
-
 }  // namespace
 
 extern "C" {
@@ -129,17 +123,20 @@ diopiError_t diopiExpand(diopiContextHandle_t ctx, diopiTensorHandle_t out,
 
 diopiError_t diopiTril(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                        diopiConstTensorHandle_t input, int64_t diagonal) {
-  return cutTriangle(ctx, Triangle::kLower, out, input, diagonal);
+  return done(triangle(queueOf(ctx), Triangle::kLower, view(out), view(input),
+                       diagonal));
 }
 
 diopiError_t diopiTriu(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                        diopiConstTensorHandle_t input, int64_t diagonal) {
-  return cutTriangle(ctx, Triangle::kUpper, out, input, diagonal);
+  return done(triangle(queueOf(ctx), Triangle::kUpper, view(out), view(input),
+                       diagonal));
 }
 
 diopiError_t diopiTriuInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                           int64_t diagonal) {
-  return cutTriangle(ctx, Triangle::kUpper, input, input, diagonal);
+  return done(triangle(queueOf(ctx), Triangle::kUpper, view(input), view(input),
+                       diagonal));
 }
 
 diopiError_t diopiOneHot(diopiContextHandle_t ctx, diopiTensorHandle_t out,

@@ -20,6 +20,7 @@ using dipu::kernels::AttentionArguments;
 using dipu::kernels::AttentionGradients;
 using dipu::kernels::AttentionStatistics;
 using dipu::kernels::fail;
+using dipu::kernels::Queue;
 using dipu::kernels::RandomSource;
 using dipu::kernels::Status;
 using dipu::kernels::diopi::done;
@@ -57,14 +58,14 @@ void setWindow(AttentionArguments* arguments, diopiConstTensorHandle_t slopes,
   arguments->window_right = right;
 }
 
-diopiError_t forward(diopiContextHandle_t ctx, AttentionArguments* arguments,
+diopiError_t forward(const Queue& queue, AttentionArguments* arguments,
                      diopiGeneratorHandle_t gen, diopiTensorHandle_t out,
                      diopiTensorHandle_t logsumexp) {
   AttentionStatistics statistics;
   statistics.logsumexp = view(logsumexp);
   const auto run = [&](RandomSource* source) {
     if (source != nullptr) takeAttentionNumbers(arguments, source);
-    return attention(queueOf(ctx), *arguments, view(out), statistics);
+    return attention(queue, *arguments, view(out), statistics);
   };
   return arguments->dropout == 0.0 ? done(run(nullptr)) : draw(gen, run);
 }
@@ -76,7 +77,7 @@ struct Gradients {
 };
 
 // See Note [Dropout of a gradient].
-diopiError_t backward(diopiContextHandle_t ctx, AttentionArguments* arguments,
+diopiError_t backward(const Queue& queue, AttentionArguments* arguments,
                       diopiGeneratorHandle_t gen,
                       diopiConstTensorHandle_t grad_out,
                       diopiConstTensorHandle_t out,
@@ -95,7 +96,7 @@ diopiError_t backward(diopiContextHandle_t ctx, AttentionArguments* arguments,
     takeAttentionNumbers(arguments, &source);
   }
   return done(attentionBackward(
-      queueOf(ctx), *arguments, view(grad_out), view(out), view(logsumexp),
+      queue, *arguments, view(grad_out), view(out), view(logsumexp),
       {view(gradients.q), view(gradients.k), view(gradients.v)}));
 }
 
@@ -119,7 +120,7 @@ diopiError_t diopiFlashAttention(
   AttentionArguments arguments =
       argumentsOf(q, k, v, p_dropout, softmax_scale, is_causal);
   setWindow(&arguments, alibi_slopes, window_size_left, window_size_right);
-  return forward(ctx, &arguments, gen, attention_out, softmax_lse);
+  return forward(queueOf(ctx), &arguments, gen, attention_out, softmax_lse);
 }
 
 diopiError_t diopiFlashAttentionBackward(
@@ -134,8 +135,8 @@ diopiError_t diopiFlashAttentionBackward(
   AttentionArguments arguments =
       argumentsOf(q, k, v, p_dropout, softmax_scale, is_causal);
   setWindow(&arguments, alibi_slopes, window_size_left, window_size_right);
-  return backward(ctx, &arguments, gen, grad_output, attention_out, softmax_lse,
-                  {grad_q, grad_k, grad_v});
+  return backward(queueOf(ctx), &arguments, gen, grad_output, attention_out,
+                  softmax_lse, {grad_q, grad_k, grad_v});
 }
 
 diopiError_t diopiFlashAttentionVarLen(
@@ -151,7 +152,7 @@ diopiError_t diopiFlashAttentionVarLen(
       argumentsOf(q, k, v, p_dropout, softmax_scale, is_causal);
   setStarts(&arguments, cum_seq_q, cum_seq_kv, max_seqlen_q, max_seqlen_kv);
   setWindow(&arguments, alibi_slopes, window_size_left, window_size_right);
-  return forward(ctx, &arguments, gen, attention_out, softmax_lse);
+  return forward(queueOf(ctx), &arguments, gen, attention_out, softmax_lse);
 }
 
 diopiError_t diopiFlashAttentionVarLenBackward(
@@ -169,8 +170,8 @@ diopiError_t diopiFlashAttentionVarLenBackward(
       argumentsOf(q, k, v, p_dropout, softmax_scale, is_causal);
   setStarts(&arguments, cum_seq_q, cum_seq_kv, max_seqlen_q, max_seqlen_kv);
   setWindow(&arguments, alibi_slopes, window_size_left, window_size_right);
-  return backward(ctx, &arguments, gen, grad_output, attention_out, softmax_lse,
-                  {grad_q, grad_k, grad_v});
+  return backward(queueOf(ctx), &arguments, gen, grad_output, attention_out,
+                  softmax_lse, {grad_q, grad_k, grad_v});
 }
 
 diopiError_t diopiMultiHeadAttention(
@@ -182,7 +183,7 @@ diopiError_t diopiMultiHeadAttention(
   if (return_debug_mask) return refuseDebugMask();
   AttentionArguments arguments =
       argumentsOf(q, k, v, dropout_p, scale, is_causal);
-  return forward(ctx, &arguments, gen, out, softmax_lse);
+  return forward(queueOf(ctx), &arguments, gen, out, softmax_lse);
 }
 
 diopiError_t diopiMultiHeadAttentionBackward(
@@ -194,7 +195,7 @@ diopiError_t diopiMultiHeadAttentionBackward(
     diopiTensorHandle_t grad_k, diopiTensorHandle_t grad_v) {
   AttentionArguments arguments =
       argumentsOf(q, k, v, dropout_p, scale, is_causal);
-  return backward(ctx, &arguments, gen, grad_out, out, softmax_lse,
+  return backward(queueOf(ctx), &arguments, gen, grad_out, out, softmax_lse,
                   {grad_q, grad_k, grad_v});
 }
 
@@ -209,7 +210,7 @@ diopiError_t diopiMultiHeadAttentionVarLen(
   AttentionArguments arguments =
       argumentsOf(q, k, v, dropout_p, scale, is_causal);
   setStarts(&arguments, cum_seq_q, cum_seq_k, max_q, max_k);
-  return forward(ctx, &arguments, gen, out, softmax_lse);
+  return forward(queueOf(ctx), &arguments, gen, out, softmax_lse);
 }
 
 diopiError_t diopiMultiHeadAttentionVarLenBackward(
@@ -224,7 +225,7 @@ diopiError_t diopiMultiHeadAttentionVarLenBackward(
   AttentionArguments arguments =
       argumentsOf(q, k, v, dropout_p, scale, is_causal);
   setStarts(&arguments, cum_seq_q, cum_seq_k, max_q, max_k);
-  return backward(ctx, &arguments, gen, grad_out, out, softmax_lse,
+  return backward(queueOf(ctx), &arguments, gen, grad_out, out, softmax_lse,
                   {grad_q, grad_k, grad_v});
 }
 

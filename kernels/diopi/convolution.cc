@@ -96,41 +96,45 @@ diopiError_t diopiConvolution3d(diopiContextHandle_t ctx,
                                 diopiConstTensorHandle_t bias,
                                 diopiSize_t stride, diopiSize_t padding,
                                 diopiSize_t dilation, int64_t groups) {
-  return diopiConvolution2d(ctx, out, input, weight, bias, stride, padding,
-                            dilation, groups);
+  return done(dipu::kernels::convolve(
+      queueOf(ctx), view(out), view(input), view(weight), view(bias),
+      convolutionArguments(stride, padding, dilation, groups)));
 }
 
 diopiError_t diopiConvolution3dBackward(
     diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
     diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
     diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-    diopiConstTensorHandle_t weight, diopiSize_t* bias_sizes,
+    diopiConstTensorHandle_t weight, diopiSize_t* /*bias_sizes*/,
     diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,
     int64_t groups) {
-  return diopiConvolution2dBackward(ctx, grad_input, grad_weight, grad_bias,
-                                    grad_output, input, weight, bias_sizes,
-                                    stride, padding, dilation, groups);
+  return done(dipu::kernels::convolveBackward(
+      queueOf(ctx), view(grad_input), view(grad_weight), view(grad_bias),
+      view(grad_output), view(input), view(weight),
+      convolutionArguments(stride, padding, dilation, groups)));
 }
 
 diopiError_t diopiConvTranspose3d(
     diopiContextHandle_t ctx, diopiTensorHandle_t out,
     diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
     diopiConstTensorHandle_t bias, diopiSize_t stride, diopiSize_t padding,
-    diopiSize_t output_padding, int64_t groups, diopiSize_t dilation) {
-  return diopiConvTranspose2d(ctx, out, input, weight, bias, stride, padding,
-                              output_padding, groups, dilation);
+    diopiSize_t /*output_padding*/, int64_t groups, diopiSize_t dilation) {
+  return done(dipu::kernels::convolveTransposed(
+      queueOf(ctx), view(out), view(input), view(weight), view(bias),
+      convolutionArguments(stride, padding, dilation, groups)));
 }
 
 diopiError_t diopiConvTranspose3dBackward(
     diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
     diopiTensorHandle_t grad_weight, diopiTensorHandle_t grad_bias,
     diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-    diopiConstTensorHandle_t weight, diopiSize_t* bias_sizes,
+    diopiConstTensorHandle_t weight, diopiSize_t* /*bias_sizes*/,
     diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,
-    diopiSize_t output_padding, int64_t groups) {
-  return diopiConvTranspose2dBackward(
-      ctx, grad_input, grad_weight, grad_bias, grad_output, input, weight,
-      bias_sizes, stride, padding, dilation, output_padding, groups);
+    diopiSize_t /*output_padding*/, int64_t groups) {
+  return done(dipu::kernels::convolveTransposedBackward(
+      queueOf(ctx), view(grad_input), view(grad_weight), view(grad_bias),
+      view(grad_output), view(input), view(weight),
+      convolutionArguments(stride, padding, dilation, groups)));
 }
 
 }  // extern "C"

@@ -99,12 +99,11 @@ Status saveNumbers(const Queue& queue, const AttentionArguments& arguments,
              : fail(Status::kFailed, "%s", soft_last_message());
 }
 
-diopiError_t forward(diopiContextHandle_t ctx, AttentionArguments* arguments,
-                     diopiGeneratorHandle_t gen, const TensorView& out,
-                     const Results& results) {
+diopiError_t forward(diopiContextHandle_t ctx, const Queue& queue,
+                     AttentionArguments* arguments, diopiGeneratorHandle_t gen,
+                     const TensorView& out, const Results& results) {
   const diopiError_t error = require(ctx, *arguments, results);
   if (error != diopiSuccess) return error;
-  const Queue queue = queueOf(ctx);
   AttentionStatistics statistics;
   statistics.largest = view(*results.softmax_max);
   statistics.sum = view(*results.softmax_sum);
@@ -126,10 +125,9 @@ struct Saved {
   diopiConstTensorHandle_t softmax_sum;
 };
 
-diopiError_t backward(diopiContextHandle_t ctx, AttentionArguments* arguments,
+diopiError_t backward(const Queue& queue, AttentionArguments* arguments,
                       const TensorView& grad_out, const TensorView& out,
                       const Saved& saved, const AttentionGradients& gradients) {
-  const Queue queue = queueOf(ctx);
   const TensorView largest = view(saved.softmax_max);
   const TensorView sum = view(saved.softmax_sum);
   if (!largest.defined() || !sum.defined() ||
@@ -178,7 +176,7 @@ diopiError_t diopiCustomizedFlashAttention(
   arguments.q = shaped[0].view;
   arguments.k = shaped[1].view;
   arguments.v = shaped[2].view;
-  return forward(ctx, &arguments, gen, shaped[3].view,
+  return forward(ctx, queueOf(ctx), &arguments, gen, shaped[3].view,
                  {dropout_mask, softmax_max, softmax_sum, softmax_out});
 }
 
@@ -218,7 +216,7 @@ diopiError_t diopiCustomizedFlashAttentionBackward(
   arguments.q = shaped[0].view;
   arguments.k = shaped[1].view;
   arguments.v = shaped[2].view;
-  return backward(ctx, &arguments, shaped[3].view, shaped[4].view,
+  return backward(queueOf(ctx), &arguments, shaped[3].view, shaped[4].view,
                   {dropout_mask, softmax_max, softmax_sum},
                   {shaped[5].view, shaped[6].view, shaped[7].view});
 }
@@ -238,14 +236,15 @@ diopiError_t diopiCustomizedFlashAttentionVarLen(
       argumentsOf({p_dropout, softmax_scale, is_causal, window_size_left,
                    window_size_right},
                   alibi_slopes, attention_mask);
+  const Queue queue = queueOf(ctx);
   Starts starts;
-  const Status status = starts.read(queueOf(ctx), cum_seq_q, cum_seq_kv);
+  const Status status = starts.read(queue, cum_seq_q, cum_seq_kv);
   if (status != Status::kOk) return done(status);
   arguments.q = view(q);
   arguments.k = view(k);
   arguments.v = view(v);
   setStarts(&arguments, starts, max_seqlen_q, max_seqlen_kv);
-  return forward(ctx, &arguments, gen, view(attention_out),
+  return forward(ctx, queue, &arguments, gen, view(attention_out),
                  {dropout_mask, softmax_max, softmax_sum, softmax_out});
 }
 
@@ -267,14 +266,15 @@ diopiError_t diopiCustomizedFlashAttentionVarLenBackward(
       argumentsOf({p_dropout, softmax_scale, is_causal, window_size_left,
                    window_size_right},
                   alibi_slopes, attention_mask);
+  const Queue queue = queueOf(ctx);
   Starts starts;
-  const Status status = starts.read(queueOf(ctx), cum_seq_q, cum_seq_kv);
+  const Status status = starts.read(queue, cum_seq_q, cum_seq_kv);
   if (status != Status::kOk) return done(status);
   arguments.q = view(q);
   arguments.k = view(k);
   arguments.v = view(v);
   setStarts(&arguments, starts, max_seqlen_q, max_seqlen_kv);
-  return backward(ctx, &arguments, view(grad_output), view(attention_out),
+  return backward(queue, &arguments, view(grad_output), view(attention_out),
                   {dropout_mask, softmax_max, softmax_sum},
                   {view(grad_q), view(grad_k), view(grad_v)});
 }

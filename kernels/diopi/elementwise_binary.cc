@@ -22,7 +22,8 @@ diopiError_t diopiAdd(diopiContextHandle_t ctx, diopiTensorHandle_t out,
 diopiError_t diopiAddInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                          diopiConstTensorHandle_t other,
                          const diopiScalar_t* alpha) {
-  return diopiAdd(ctx, input, input, other, alpha);
+  return done(
+      add(queueOf(ctx), view(input), view(input), view(other), scalar(alpha)));
 }
 
 diopiError_t diopiAddScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -37,7 +38,8 @@ diopiError_t diopiAddInpScalar(diopiContextHandle_t ctx,
                                diopiTensorHandle_t input,
                                const diopiScalar_t* other,
                                const diopiScalar_t* alpha) {
-  return diopiAddScalar(ctx, input, input, other, alpha);
+  return done(addScalar(queueOf(ctx), view(input), view(input), scalar(other),
+                        scalar(alpha)));
 }
 
 diopiError_t diopiSub(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -51,7 +53,8 @@ diopiError_t diopiSub(diopiContextHandle_t ctx, diopiTensorHandle_t out,
 diopiError_t diopiSubInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                          diopiConstTensorHandle_t other,
                          const diopiScalar_t* alpha) {
-  return diopiSub(ctx, input, input, other, alpha);
+  return done(
+      sub(queueOf(ctx), view(input), view(input), view(other), scalar(alpha)));
 }
 
 diopiError_t diopiSubScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -66,7 +69,8 @@ diopiError_t diopiSubInpScalar(diopiContextHandle_t ctx,
                                diopiTensorHandle_t input,
                                const diopiScalar_t* other,
                                const diopiScalar_t* alpha) {
-  return diopiSubScalar(ctx, input, input, other, alpha);
+  return done(subScalar(queueOf(ctx), view(input), view(input), scalar(other),
+                        scalar(alpha)));
 }
 
 diopiError_t diopiMul(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -77,7 +81,7 @@ diopiError_t diopiMul(diopiContextHandle_t ctx, diopiTensorHandle_t out,
 
 diopiError_t diopiMulInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                          diopiConstTensorHandle_t other) {
-  return diopiMul(ctx, input, input, other);
+  return done(mul(queueOf(ctx), view(input), view(input), view(other)));
 }
 
 diopiError_t diopiMulScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -89,7 +93,7 @@ diopiError_t diopiMulScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
 diopiError_t diopiMulInpScalar(diopiContextHandle_t ctx,
                                diopiTensorHandle_t input,
                                const diopiScalar_t* other) {
-  return diopiMulScalar(ctx, input, input, other);
+  return done(mulScalar(queueOf(ctx), view(input), view(input), scalar(other)));
 }
 
 diopiError_t diopiDiv(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -103,7 +107,8 @@ diopiError_t diopiDiv(diopiContextHandle_t ctx, diopiTensorHandle_t out,
 diopiError_t diopiDivInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                          diopiConstTensorHandle_t other,
                          diopiRoundMode_t rounding_mode) {
-  return diopiDiv(ctx, input, input, other, rounding_mode);
+  return done(div(queueOf(ctx), view(input), view(input), view(other),
+                  static_cast<RoundMode>(rounding_mode)));
 }
 
 diopiError_t diopiDivScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -118,7 +123,8 @@ diopiError_t diopiDivInpScalar(diopiContextHandle_t ctx,
                                diopiTensorHandle_t input,
                                const diopiScalar_t* other,
                                diopiRoundMode_t rounding_mode) {
-  return diopiDivScalar(ctx, input, input, other, rounding_mode);
+  return done(divScalar(queueOf(ctx), view(input), view(input), scalar(other),
+                        static_cast<RoundMode>(rounding_mode)));
 }
 
 diopiError_t diopiRemainderTensor(diopiContextHandle_t ctx,
@@ -152,7 +158,8 @@ diopiError_t diopiPow(diopiContextHandle_t ctx, diopiTensorHandle_t out,
 
 diopiError_t diopiPowInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                          const diopiScalar_t* exponent) {
-  return diopiPow(ctx, input, input, exponent);
+  return done(
+      powScalar(queueOf(ctx), view(input), view(input), scalar(exponent)));
 }
 
 diopiError_t diopiPowTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -164,7 +171,7 @@ diopiError_t diopiPowTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out,
 diopiError_t diopiPowInpTensor(diopiContextHandle_t ctx,
                                diopiTensorHandle_t input,
                                diopiConstTensorHandle_t exponent) {
-  return diopiPowTensor(ctx, input, input, exponent);
+  return done(pow(queueOf(ctx), view(input), view(input), view(exponent)));
 }
 
 diopiError_t diopiPowScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,

@@ -6,24 +6,8 @@
 #include "kernels/compute/binary.h"
 #include "kernels/diopi/tensor_args.h"
 
-namespace dipu::kernels::diopi {
-namespace {
-
-diopiError_t run(diopiContextHandle_t ctx, CompareOp op,
-                 diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                 diopiConstTensorHandle_t other) {
-  return done(compare(queueOf(ctx), op, view(out), view(input), view(other)));
-}
-
-diopiError_t run(diopiContextHandle_t ctx, CompareOp op,
-                 diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                 const diopiScalar_t* other) {
-  return done(
-      compareScalar(queueOf(ctx), op, view(out), view(input), scalar(other)));
-}
-
-}  // namespace
-}  // namespace dipu::kernels::diopi
+using namespace dipu::kernels;         // NOLINT(build/namespaces)
+using namespace dipu::kernels::diopi;  // NOLINT(build/namespaces)
 
 // Defines the four forms of a comparison by CompareOp::k<Name>. Use: one line
 // per comparison.
@@ -31,24 +15,26 @@ diopiError_t run(diopiContextHandle_t ctx, CompareOp op,
   diopiError_t diopi##Name(diopiContextHandle_t ctx, diopiTensorHandle_t out, \
                            diopiConstTensorHandle_t input,                    \
                            diopiConstTensorHandle_t other) {                  \
-    return dipu::kernels::diopi::run(ctx, dipu::kernels::CompareOp::k##Name,  \
-                                     out, input, other);                      \
+    return done(compare(queueOf(ctx), CompareOp::k##Name, view(out),          \
+                        view(input), view(other)));                           \
   }                                                                           \
   diopiError_t diopi##Name##Inp(diopiContextHandle_t ctx,                     \
                                 diopiTensorHandle_t input,                    \
                                 diopiConstTensorHandle_t other) {             \
-    return diopi##Name(ctx, input, input, other);                             \
+    return done(compare(queueOf(ctx), CompareOp::k##Name, view(input),        \
+                        view(input), view(other)));                           \
   }                                                                           \
   diopiError_t diopi##Name##Scalar(                                           \
       diopiContextHandle_t ctx, diopiTensorHandle_t out,                      \
       diopiConstTensorHandle_t input, const diopiScalar_t* other) {           \
-    return dipu::kernels::diopi::run(ctx, dipu::kernels::CompareOp::k##Name,  \
-                                     out, input, other);                      \
+    return done(compareScalar(queueOf(ctx), CompareOp::k##Name, view(out),    \
+                              view(input), scalar(other)));                   \
   }                                                                           \
   diopiError_t diopi##Name##InpScalar(diopiContextHandle_t ctx,               \
                                       diopiTensorHandle_t input,              \
                                       const diopiScalar_t* other) {           \
-    return diopi##Name##Scalar(ctx, input, input, other);                     \
+    return done(compareScalar(queueOf(ctx), CompareOp::k##Name, view(input),  \
+                              view(input), scalar(other)));                   \
   }
 
 // Defines a bitwise operator by LogicalOp::k<Op>, likewise.
@@ -56,28 +42,26 @@ diopiError_t run(diopiContextHandle_t ctx, CompareOp op,
   diopiError_t diopi##Name(diopiContextHandle_t ctx, diopiTensorHandle_t out, \
                            diopiConstTensorHandle_t input,                    \
                            diopiConstTensorHandle_t other) {                  \
-    using namespace dipu::kernels; /* NOLINT(build/namespaces) */             \
-    return diopi::done(bitwise(diopi::queueOf(ctx), LogicalOp::k##Op,         \
-                               diopi::view(out), diopi::view(input),          \
-                               diopi::view(other)));                          \
+    return done(bitwise(queueOf(ctx), LogicalOp::k##Op, view(out),            \
+                        view(input), view(other)));                           \
   }                                                                           \
   diopiError_t diopi##Name##Inp(diopiContextHandle_t ctx,                     \
                                 diopiTensorHandle_t input,                    \
                                 diopiConstTensorHandle_t other) {             \
-    return diopi##Name(ctx, input, input, other);                             \
+    return done(bitwise(queueOf(ctx), LogicalOp::k##Op, view(input),          \
+                        view(input), view(other)));                           \
   }                                                                           \
   diopiError_t diopi##Name##Scalar(                                           \
       diopiContextHandle_t ctx, diopiTensorHandle_t out,                      \
       diopiConstTensorHandle_t input, const diopiScalar_t* other) {           \
-    using namespace dipu::kernels; /* NOLINT(build/namespaces) */             \
-    return diopi::done(bitwiseScalar(diopi::queueOf(ctx), LogicalOp::k##Op,   \
-                                     diopi::view(out), diopi::view(input),    \
-                                     diopi::scalar(other)));                  \
+    return done(bitwiseScalar(queueOf(ctx), LogicalOp::k##Op, view(out),      \
+                              view(input), scalar(other)));                   \
   }                                                                           \
   diopiError_t diopi##Name##InpScalar(diopiContextHandle_t ctx,               \
                                       diopiTensorHandle_t input,              \
                                       const diopiScalar_t* other) {           \
-    return diopi##Name##Scalar(ctx, input, input, other);                     \
+    return done(bitwiseScalar(queueOf(ctx), LogicalOp::k##Op, view(input),    \
+                              view(input), scalar(other)));                   \
   }
 
 // Defines a logical operator by LogicalOp::k<Op>, likewise.
@@ -85,15 +69,14 @@ diopiError_t run(diopiContextHandle_t ctx, CompareOp op,
   diopiError_t diopi##Name(diopiContextHandle_t ctx, diopiTensorHandle_t out, \
                            diopiConstTensorHandle_t input,                    \
                            diopiConstTensorHandle_t other) {                  \
-    using namespace dipu::kernels; /* NOLINT(build/namespaces) */             \
-    return diopi::done(logical(diopi::queueOf(ctx), LogicalOp::k##Op,         \
-                               diopi::view(out), diopi::view(input),          \
-                               diopi::view(other)));                          \
+    return done(logical(queueOf(ctx), LogicalOp::k##Op, view(out),            \
+                        view(input), view(other)));                           \
   }                                                                           \
   diopiError_t diopi##Name##Inp(diopiContextHandle_t ctx,                     \
                                 diopiTensorHandle_t input,                    \
                                 diopiConstTensorHandle_t other) {             \
-    return diopi##Name(ctx, input, input, other);                             \
+    return done(logical(queueOf(ctx), LogicalOp::k##Op, view(input),          \
+                        view(input), view(other)));                           \
   }
 
 extern "C" {

@@ -6,29 +6,24 @@
 #include "kernels/compute/unary.h"
 #include "kernels/diopi/tensor_args.h"
 
-namespace dipu::kernels::diopi {
-namespace {
+using namespace dipu::kernels;         // NOLINT(build/namespaces)
+using namespace dipu::kernels::diopi;  // NOLINT(build/namespaces)
 
-diopiError_t run(diopiContextHandle_t ctx, UnaryOp op, diopiTensorHandle_t out,
-                 diopiConstTensorHandle_t input) {
-  return done(unary(queueOf(ctx), op, view(out), view(input)));
-}
-
-}  // namespace
-}  // namespace dipu::kernels::diopi
-
-// Defines diopi<Name> and diopi<Name>Inp by UnaryOp::k<Op>. Use: one line per
-// function.
-#define DIPU_UNARY(Name, Op)                                                  \
+// Defines diopi<Name> by UnaryOp::k<Op>. Use: one line per function without an
+// in-place form.
+#define DIPU_UNARY_ONLY(Name, Op)                                             \
   diopiError_t diopi##Name(diopiContextHandle_t ctx, diopiTensorHandle_t out, \
                            diopiConstTensorHandle_t input) {                  \
-    return dipu::kernels::diopi::run(ctx, dipu::kernels::UnaryOp::k##Op, out, \
-                                     input);                                  \
-  }                                                                           \
-  diopiError_t diopi##Name##Inp(diopiContextHandle_t ctx,                     \
-                                diopiTensorHandle_t input) {                  \
-    return dipu::kernels::diopi::run(ctx, dipu::kernels::UnaryOp::k##Op,      \
-                                     input, input);                           \
+    return done(unary(queueOf(ctx), UnaryOp::k##Op, view(out), view(input))); \
+  }
+
+// Defines diopi<Name> and diopi<Name>Inp, likewise.
+#define DIPU_UNARY(Name, Op)                                          \
+  DIPU_UNARY_ONLY(Name, Op)                                           \
+  diopiError_t diopi##Name##Inp(diopiContextHandle_t ctx,             \
+                                diopiTensorHandle_t input) {          \
+    const TensorView tensor = view(input);                            \
+    return done(unary(queueOf(ctx), UnaryOp::k##Op, tensor, tensor)); \
   }
 
 extern "C" {
@@ -66,18 +61,10 @@ DIPU_UNARY(Sqrt, Sqrt)
 DIPU_UNARY(Tan, Tan)
 DIPU_UNARY(Tanh, Tanh)
 
+DIPU_UNARY_ONLY(IsNan, IsNan)
+DIPU_UNARY_ONLY(Sign, Sign)
+
 #undef DIPU_UNARY
-
-diopiError_t diopiSign(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                       diopiConstTensorHandle_t input) {
-  return dipu::kernels::diopi::run(ctx, dipu::kernels::UnaryOp::kSign, out,
-                                   input);
-}
-
-diopiError_t diopiIsNan(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                        diopiConstTensorHandle_t input) {
-  return dipu::kernels::diopi::run(ctx, dipu::kernels::UnaryOp::kIsNan, out,
-                                   input);
-}
+#undef DIPU_UNARY_ONLY
 
 }  // extern "C"

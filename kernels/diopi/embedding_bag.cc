@@ -72,7 +72,8 @@ diopiError_t diopiEmbeddingRenorm_(diopiContextHandle_t ctx,
                                    diopiTensorHandle_t inout,
                                    diopiConstTensorHandle_t indices,
                                    double max_norm, double norm_type) {
-  return diopiExtEmbeddingRenorm(ctx, inout, indices, max_norm, norm_type);
+  return done(embeddingRenorm(queueOf(ctx), view(inout), view(indices),
+                              max_norm, norm_type));
 }
 
 }  // extern "C"

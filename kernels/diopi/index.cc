@@ -9,69 +9,13 @@
 #include <cstring>
 
 #include "kernels/compute/elementwise.h"
+#include "kernels/diopi/index_list.h"
 #include "kernels/diopi/tensor_args.h"
 
 using namespace dipu::kernels;         // NOLINT(build/namespaces)
 using namespace dipu::kernels::diopi;  // NOLINT(build/namespaces)
 
 namespace {
-
-// The index tensors with masks replaced by the positions they select. Waits
-// for the stream if there is a mask.
-class Indices {
- public:
-  diopiError_t read(diopiContextHandle_t ctx, diopiConstTensorHandle_t* handles,
-                    int64_t count) {
-    for (int64_t i = 0; i < count; ++i) {
-      const TensorView entry = view(handles[i]);
-      const bool mask = entry.defined() && (entry.dtype == DType::kBool ||
-                                            entry.dtype == DType::kUInt8);
-      const diopiError_t error = mask ? addMask(ctx, entry) : add(entry);
-      if (error != diopiSuccess) return error;
-    }
-    return diopiSuccess;
-  }
-
-  AdvancedIndex index() const { return {entries_, count_}; }
-
- private:
-  diopiError_t add(const TensorView& entry) {
-    if (count_ == AdvancedIndex::kMaxDims) {
-      return done(fail(Status::kUnsupported, "more than %d indices",
-                       AdvancedIndex::kMaxDims));
-    }
-    entries_[count_++] = entry;
-    return diopiSuccess;
-  }
-
-  // One column of the list of positions for each dimension of the mask.
-  diopiError_t addMask(diopiContextHandle_t ctx, const TensorView& mask) {
-    const Queue queue = queueOf(ctx);
-    int64_t selected = 0;
-    Status status = countNonzero(queue, mask, &selected);
-    if (status != Status::kOk) return done(status);
-    const int64_t sizes[2] = {selected, mask.ndim};
-    diopiTensorHandle_t positions = nullptr;
-    const diopiError_t error =
-        requireTensor(ctx, sizes, 2, DType::kInt64, &positions);
-    if (error != diopiSuccess) return error;
-    const TensorView list = view(positions);
-    status = nonzero(queue, list, mask);
-    if (status != Status::kOk) return done(status);
-    for (int32_t dim = 0; dim < mask.ndim; ++dim) {
-      TensorView column = list;
-      column.ndim = 1;  // borrows size and stride of the rows
-      column.numel = selected;
-      column.data = static_cast<int64_t*>(list.data) + dim;
-      const diopiError_t added = add(column);
-      if (added != diopiSuccess) return added;
-    }
-    return diopiSuccess;
-  }
-
-  TensorView entries_[AdvancedIndex::kMaxDims];
-  int32_t count_ = 0;
-};
 
 // Two views of one shape. They borrow from this object.
 struct Broadcast {
@@ -128,6 +72,36 @@ diopiError_t scatterMode(const char* reduce, ScatterMode* mode) {
   return diopiNoImplement;
 }
 
+diopiError_t scatterTensor(const Queue& queue, diopiTensorHandle_t out,
+                           int64_t dim, diopiConstTensorHandle_t src,
+                           diopiConstTensorHandle_t index, const char* reduce) {
+  ScatterMode mode;
+  const diopiError_t error = scatterMode(reduce, &mode);
+  if (error != diopiSuccess) return error;
+  return done(scatter(queue, view(out), dim, view(index), view(src), mode));
+}
+
+diopiError_t scatterNumber(const Queue& queue, diopiTensorHandle_t out,
+                           int64_t dim, const diopiScalar_t* value,
+                           diopiConstTensorHandle_t index, const char* reduce) {
+  ScatterMode mode;
+  const diopiError_t error = scatterMode(reduce, &mode);
+  if (error != diopiSuccess) return error;
+  return done(
+      scatterScalar(queue, view(out), dim, view(index), scalar(value), mode));
+}
+
+diopiError_t putAt(diopiContextHandle_t ctx, const Queue& queue,
+                   diopiTensorHandle_t out, diopiConstTensorHandle_t values,
+                   diopiConstTensorHandle_t* indices, int64_t count,
+                   bool accumulate) {
+  Indices list;
+  const diopiError_t error = list.read(ctx, queue, indices, count);
+  if (error != diopiSuccess) return error;
+  return done(
+      indexPut(queue, view(out), view(values), list.index(), accumulate));
+}
+
 }  // namespace
 
 extern "C" {
@@ -152,9 +126,10 @@ diopiError_t diopiIndexFillScalar(diopiContextHandle_t ctx,
                                   diopiConstTensorHandle_t input, int64_t dim,
                                   diopiConstTensorHandle_t index,
                                   const diopiScalar_t* value) {
-  const Status status = convertTensor(queueOf(ctx), view(out), view(input));
+  const Queue queue = queueOf(ctx);
+  const Status status = convertTensor(queue, view(out), view(input));
   if (status != Status::kOk) return done(status);
-  return diopiIndexFillInpScalar(ctx, out, dim, index, value);
+  return done(indexFill(queue, view(out), dim, view(index), scalar(value)));
 }
 
 diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -191,11 +166,7 @@ diopiError_t diopiScatterInp(diopiContextHandle_t ctx,
                              diopiConstTensorHandle_t src,
                              diopiConstTensorHandle_t index,
                              const char* reduce) {
-  ScatterMode mode;
-  const diopiError_t error = scatterMode(reduce, &mode);
-  if (error != diopiSuccess) return error;
-  return done(
-      scatter(queueOf(ctx), view(input), dim, view(index), view(src), mode));
+  return scatterTensor(queueOf(ctx), input, dim, src, index, reduce);
 }
 
 diopiError_t diopiScatterInpScalar(diopiContextHandle_t ctx,
@@ -203,20 +174,17 @@ diopiError_t diopiScatterInpScalar(diopiContextHandle_t ctx,
                                    const diopiScalar_t* value,
                                    diopiConstTensorHandle_t index,
                                    const char* reduce) {
-  ScatterMode mode;
-  const diopiError_t error = scatterMode(reduce, &mode);
-  if (error != diopiSuccess) return error;
-  return done(scatterScalar(queueOf(ctx), view(input), dim, view(index),
-                            scalar(value), mode));
+  return scatterNumber(queueOf(ctx), input, dim, value, index, reduce);
 }
 
 diopiError_t diopiScatter(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                           diopiConstTensorHandle_t input, int64_t dim,
                           diopiConstTensorHandle_t src,
                           diopiConstTensorHandle_t index, const char* reduce) {
-  const Status status = convertTensor(queueOf(ctx), view(out), view(input));
+  const Queue queue = queueOf(ctx);
+  const Status status = convertTensor(queue, view(out), view(input));
   if (status != Status::kOk) return done(status);
-  return diopiScatterInp(ctx, out, dim, src, index, reduce);
+  return scatterTensor(queue, out, dim, src, index, reduce);
 }
 
 diopiError_t diopiScatterScalar(diopiContextHandle_t ctx,
@@ -225,16 +193,18 @@ diopiError_t diopiScatterScalar(diopiContextHandle_t ctx,
                                 const diopiScalar_t* value,
                                 diopiConstTensorHandle_t index,
                                 const char* reduce) {
-  const Status status = convertTensor(queueOf(ctx), view(out), view(input));
+  const Queue queue = queueOf(ctx);
+  const Status status = convertTensor(queue, view(out), view(input));
   if (status != Status::kOk) return done(status);
-  return diopiScatterInpScalar(ctx, out, dim, value, index, reduce);
+  return scatterNumber(queue, out, dim, value, index, reduce);
 }
 
 diopiError_t diopiIndex(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
                         diopiConstTensorHandle_t input,
                         diopiConstTensorHandle_t* indices, int64_t nums) {
+  const Queue queue = queueOf(ctx);
   Indices list;
-  diopiError_t error = list.read(ctx, indices, nums);
+  diopiError_t error = list.read(ctx, queue, indices, nums);
   if (error != diopiSuccess) return error;
   const TensorView from = view(input);
   int64_t sizes[2 * AdvancedIndex::kMaxDims];
@@ -243,7 +213,7 @@ diopiError_t diopiIndex(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
   if (status != Status::kOk) return done(status);
   error = requireTensor(ctx, sizes, ndim, from.dtype, out);
   if (error != diopiSuccess) return error;
-  return done(indexGet(queueOf(ctx), view(*out), from, list.index()));
+  return done(indexGet(queue, view(*out), from, list.index()));
 }
 
 diopiError_t diopiIndexPutInp(diopiContextHandle_t ctx,
@@ -251,11 +221,8 @@ diopiError_t diopiIndexPutInp(diopiContextHandle_t ctx,
                               diopiConstTensorHandle_t values,
                               diopiConstTensorHandle_t* indices,
                               int64_t indices_counts, bool accumulate) {
-  Indices list;
-  const diopiError_t error = list.read(ctx, indices, indices_counts);
-  if (error != diopiSuccess) return error;
-  return done(indexPut(queueOf(ctx), view(input), view(values), list.index(),
-                       accumulate));
+  return putAt(ctx, queueOf(ctx), input, values, indices, indices_counts,
+               accumulate);
 }
 
 diopiError_t diopiIndexPut(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -263,10 +230,10 @@ diopiError_t diopiIndexPut(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                            diopiConstTensorHandle_t values,
                            diopiConstTensorHandle_t* indices,
                            int64_t indices_counts, bool accumulate) {
-  const Status status = convertTensor(queueOf(ctx), view(out), view(input));
+  const Queue queue = queueOf(ctx);
+  const Status status = convertTensor(queue, view(out), view(input));
   if (status != Status::kOk) return done(status);
-  return diopiIndexPutInp(ctx, out, values, indices, indices_counts,
-                          accumulate);
+  return putAt(ctx, queue, out, values, indices, indices_counts, accumulate);
 }
 
 diopiError_t diopiNonzero(diopiContextHandle_t ctx, diopiTensorHandle_t* out,

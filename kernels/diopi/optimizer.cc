@@ -15,6 +15,7 @@ namespace {
 using dipu::kernels::AdamOptions;
 using dipu::kernels::AdamParameter;
 using dipu::kernels::ForeachOp;
+using dipu::kernels::Queue;
 using dipu::kernels::TensorView;
 using dipu::kernels::diopi::done;
 using dipu::kernels::diopi::queueOf;
@@ -29,18 +30,17 @@ std::vector<TensorView> views(Handle* handles, int64_t count) {
   return result;
 }
 
-diopiError_t foreachScalar(diopiContextHandle_t ctx, ForeachOp op,
+diopiError_t foreachScalar(const Queue& queue, ForeachOp op,
                            const std::vector<TensorView>& outs,
                            const std::vector<TensorView>& inputs,
                            const diopiScalar_t* other) {
-  return done(dipu::kernels::foreachScalar(queueOf(ctx), op, outs.data(),
-                                           inputs.data(), outs.size(),
-                                           scalar(other)));
+  return done(dipu::kernels::foreachScalar(
+      queue, op, outs.data(), inputs.data(), outs.size(), scalar(other)));
 }
 
-diopiError_t adamOne(diopiContextHandle_t ctx, const AdamParameter& parameter,
+diopiError_t adamOne(const Queue& queue, const AdamParameter& parameter,
                      const AdamOptions& options, int64_t step) {
-  return done(dipu::kernels::adam(queueOf(ctx), &parameter, 1, options, step));
+  return done(dipu::kernels::adam(queue, &parameter, 1, options, step));
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t param,
   const AdamParameter parameter{view(param),          view(grad),
                                 view(exp_avg),        view(exp_avg_sq),
                                 view(max_exp_avg_sq), TensorView()};
-  return adamOne(ctx, parameter,
+  return adamOne(queueOf(ctx), parameter,
                  {lr, beta1, beta2, eps, weight_decay, false, amsgrad, false},
                  step);
 }
@@ -81,7 +81,7 @@ diopiError_t diopiAdamW(diopiContextHandle_t ctx, diopiTensorHandle_t param,
   const AdamParameter parameter{view(param),          view(grad),
                                 view(exp_avg),        view(exp_avg_sq),
                                 view(max_exp_avg_sq), TensorView()};
-  return adamOne(ctx, parameter,
+  return adamOne(queueOf(ctx), parameter,
                  {lr, beta1, beta2, eps, weight_decay, true, amsgrad, false},
                  step);
 }
@@ -111,7 +111,7 @@ diopiError_t diopiForeachaddScalar(diopiContextHandle_t ctx,
                                    diopiConstTensorHandle_t* inputs,
                                    int64_t inputSize,
                                    const diopiScalar_t* other) {
-  return foreachScalar(ctx, ForeachOp::kAdd, views(outs, inputSize),
+  return foreachScalar(queueOf(ctx), ForeachOp::kAdd, views(outs, inputSize),
                        views(inputs, inputSize), other);
 }
 
@@ -120,7 +120,7 @@ diopiError_t diopiForeachaddInpScalar(diopiContextHandle_t ctx,
                                       int64_t inputSize,
                                       const diopiScalar_t* other) {
   const auto list = views(inputs, inputSize);
-  return foreachScalar(ctx, ForeachOp::kAdd, list, list, other);
+  return foreachScalar(queueOf(ctx), ForeachOp::kAdd, list, list, other);
 }
 
 diopiError_t diopiForeachmulScalar(diopiContextHandle_t ctx,
@@ -128,7 +128,7 @@ diopiError_t diopiForeachmulScalar(diopiContextHandle_t ctx,
                                    diopiConstTensorHandle_t* inputs,
                                    int64_t inputSize,
                                    const diopiScalar_t* other) {
-  return foreachScalar(ctx, ForeachOp::kMul, views(outs, inputSize),
+  return foreachScalar(queueOf(ctx), ForeachOp::kMul, views(outs, inputSize),
                        views(inputs, inputSize), other);
 }
 
@@ -137,7 +137,7 @@ diopiError_t diopiForeachmulInpScalar(diopiContextHandle_t ctx,
                                       int64_t inputSize,
                                       const diopiScalar_t* other) {
   const auto list = views(inputs, inputSize);
-  return foreachScalar(ctx, ForeachOp::kMul, list, list, other);
+  return foreachScalar(queueOf(ctx), ForeachOp::kMul, list, list, other);
 }
 
 diopiError_t diopiForeachmulTensor(diopiContextHandle_t ctx,

@@ -12,30 +12,29 @@ using namespace dipu::kernels::diopi;  // NOLINT(build/namespaces)
 
 namespace {
 
-diopiError_t clampNumbers(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+diopiError_t clampNumbers(const Queue& queue, diopiTensorHandle_t out,
                           diopiConstTensorHandle_t input,
                           const diopiScalar_t* min, const diopiScalar_t* max) {
   const Scalar low = scalar(min);
   const Scalar high = scalar(max);
-  return done(clampScalar(queueOf(ctx), view(out), view(input),
+  return done(clampScalar(queue, view(out), view(input),
                           min != nullptr ? &low : nullptr,
                           max != nullptr ? &high : nullptr));
 }
 
-diopiError_t clampTensors(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+diopiError_t clampTensors(const Queue& queue, diopiTensorHandle_t out,
                           diopiConstTensorHandle_t input,
                           diopiConstTensorHandle_t min,
                           diopiConstTensorHandle_t max) {
-  return done(
-      clamp(queueOf(ctx), view(out), view(input), view(min), view(max)));
+  return done(clamp(queue, view(out), view(input), view(min), view(max)));
 }
 
-diopiError_t fillWith(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+diopiError_t fillWith(const Queue& queue, diopiTensorHandle_t out,
                       int64_t value) {
   Scalar number;
   number.is_integer = true;
   number.i = value;
-  return done(fill(queueOf(ctx), view(out), number));
+  return done(fill(queue, view(out), number));
 }
 
 }  // namespace
@@ -62,7 +61,8 @@ diopiError_t diopiMaskedFillInp(diopiContextHandle_t ctx,
                                 diopiTensorHandle_t input,
                                 diopiConstTensorHandle_t mask,
                                 diopiConstTensorHandle_t value) {
-  return diopiMaskedFill(ctx, input, input, mask, value);
+  return done(
+      where(queueOf(ctx), view(input), view(mask), view(value), view(input)));
 }
 
 diopiError_t diopiMaskedFillScalar(diopiContextHandle_t ctx,
@@ -78,7 +78,8 @@ diopiError_t diopiMaskedFillInpScalar(diopiContextHandle_t ctx,
                                       diopiTensorHandle_t input,
                                       diopiConstTensorHandle_t mask,
                                       const diopiScalar_t* value) {
-  return diopiMaskedFillScalar(ctx, input, input, mask, value);
+  return done(maskedFill(queueOf(ctx), view(input), view(input), view(mask),
+                         scalar(value)));
 }
 
 diopiError_t diopiAddcmul(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -95,7 +96,8 @@ diopiError_t diopiAddcmulInp(diopiContextHandle_t ctx,
                              diopiConstTensorHandle_t tensor1,
                              diopiConstTensorHandle_t tensor2,
                              const diopiScalar_t* value) {
-  return diopiAddcmul(ctx, input, input, tensor1, tensor2, value);
+  return done(addcmul(queueOf(ctx), view(input), view(input), view(tensor1),
+                      view(tensor2), scalar(value)));
 }
 
 diopiError_t diopiAddcdiv(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -112,7 +114,8 @@ diopiError_t diopiAddcdivInp(diopiContextHandle_t ctx,
                              diopiConstTensorHandle_t tensor1,
                              diopiConstTensorHandle_t tensor2,
                              const diopiScalar_t* value) {
-  return diopiAddcdiv(ctx, input, input, tensor1, tensor2, value);
+  return done(addcdiv(queueOf(ctx), view(input), view(input), view(tensor1),
+                      view(tensor2), scalar(value)));
 }
 
 diopiError_t diopiLerpTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -135,77 +138,77 @@ diopiError_t diopiClampScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                               diopiConstTensorHandle_t input,
                               const diopiScalar_t* min,
                               const diopiScalar_t* max) {
-  return clampNumbers(ctx, out, input, min, max);
+  return clampNumbers(queueOf(ctx), out, input, min, max);
 }
 
 diopiError_t diopiClampInpScalar(diopiContextHandle_t ctx,
                                  diopiTensorHandle_t input,
                                  const diopiScalar_t* min,
                                  const diopiScalar_t* max) {
-  return clampNumbers(ctx, input, input, min, max);
+  return clampNumbers(queueOf(ctx), input, input, min, max);
 }
 
 diopiError_t diopiClampMinScalar(diopiContextHandle_t ctx,
                                  diopiTensorHandle_t out,
                                  diopiConstTensorHandle_t input,
                                  const diopiScalar_t* min) {
-  return clampNumbers(ctx, out, input, min, nullptr);
+  return clampNumbers(queueOf(ctx), out, input, min, nullptr);
 }
 
 diopiError_t diopiClampMinInpScalar(diopiContextHandle_t ctx,
                                     diopiTensorHandle_t input,
                                     const diopiScalar_t* min) {
-  return clampNumbers(ctx, input, input, min, nullptr);
+  return clampNumbers(queueOf(ctx), input, input, min, nullptr);
 }
 
 diopiError_t diopiClampMaxScalar(diopiContextHandle_t ctx,
                                  diopiTensorHandle_t out,
                                  diopiConstTensorHandle_t input,
                                  const diopiScalar_t* max) {
-  return clampNumbers(ctx, out, input, nullptr, max);
+  return clampNumbers(queueOf(ctx), out, input, nullptr, max);
 }
 
 diopiError_t diopiClampMaxInpScalar(diopiContextHandle_t ctx,
                                     diopiTensorHandle_t input,
                                     const diopiScalar_t* max) {
-  return clampNumbers(ctx, input, input, nullptr, max);
+  return clampNumbers(queueOf(ctx), input, input, nullptr, max);
 }
 
 diopiError_t diopiClamp(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                         diopiConstTensorHandle_t input,
                         diopiConstTensorHandle_t min,
                         diopiConstTensorHandle_t max) {
-  return clampTensors(ctx, out, input, min, max);
+  return clampTensors(queueOf(ctx), out, input, min, max);
 }
 
 diopiError_t diopiClampInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                            diopiConstTensorHandle_t min,
                            diopiConstTensorHandle_t max) {
-  return clampTensors(ctx, input, input, min, max);
+  return clampTensors(queueOf(ctx), input, input, min, max);
 }
 
 diopiError_t diopiClampMin(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                            diopiConstTensorHandle_t input,
                            diopiConstTensorHandle_t min) {
-  return clampTensors(ctx, out, input, min, nullptr);
+  return clampTensors(queueOf(ctx), out, input, min, nullptr);
 }
 
 diopiError_t diopiClampMinInp(diopiContextHandle_t ctx,
                               diopiTensorHandle_t input,
                               diopiConstTensorHandle_t min) {
-  return clampTensors(ctx, input, input, min, nullptr);
+  return clampTensors(queueOf(ctx), input, input, min, nullptr);
 }
 
 diopiError_t diopiClampMax(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                            diopiConstTensorHandle_t input,
                            diopiConstTensorHandle_t max) {
-  return clampTensors(ctx, out, input, nullptr, max);
+  return clampTensors(queueOf(ctx), out, input, nullptr, max);
 }
 
 diopiError_t diopiClampMaxInp(diopiContextHandle_t ctx,
                               diopiTensorHandle_t input,
                               diopiConstTensorHandle_t max) {
-  return clampTensors(ctx, input, input, nullptr, max);
+  return clampTensors(queueOf(ctx), input, input, nullptr, max);
 }
 
 diopiError_t diopiFill(diopiContextHandle_t ctx, diopiTensorHandle_t input,
@@ -214,17 +217,17 @@ diopiError_t diopiFill(diopiContextHandle_t ctx, diopiTensorHandle_t input,
 }
 
 diopiError_t diopiZeroInp(diopiContextHandle_t ctx, diopiTensorHandle_t self) {
-  return fillWith(ctx, self, 0);
+  return fillWith(queueOf(ctx), self, 0);
 }
 
 diopiError_t diopiZeros(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                         diopiSize_t /*size*/) {
-  return fillWith(ctx, out, 0);
+  return fillWith(queueOf(ctx), out, 0);
 }
 
 diopiError_t diopiOnes(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                        diopiSize_t /*size*/) {
-  return fillWith(ctx, out, 1);
+  return fillWith(queueOf(ctx), out, 1);
 }
 
 diopiError_t diopiArange(diopiContextHandle_t ctx, diopiTensorHandle_t out,

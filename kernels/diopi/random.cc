@@ -8,6 +8,7 @@
 
 #include "kernels/diopi/draw.h"
 
+using dipu::kernels::Queue;
 using dipu::kernels::RandomSource;
 using dipu::kernels::diopi::draw;
 using dipu::kernels::diopi::queueOf;
@@ -18,23 +19,28 @@ extern "C" {
 diopiError_t diopiUniformInp(diopiContextHandle_t ctx,
                              diopiTensorHandle_t inout, double from, double to,
                              diopiGeneratorHandle_t generator) {
+  const Queue queue = queueOf(ctx);
   return draw(generator, [&](RandomSource* source) {
-    return dipu::kernels::uniform(queueOf(ctx), view(inout), from, to, source);
+    return dipu::kernels::uniform(queue, view(inout), from, to, source);
   });
 }
 
 diopiError_t diopiNormal(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                          double mean, double std,
                          diopiGeneratorHandle_t generator) {
+  const Queue queue = queueOf(ctx);
   return draw(generator, [&](RandomSource* source) {
-    return dipu::kernels::normal(queueOf(ctx), view(out), mean, std, source);
+    return dipu::kernels::normal(queue, view(out), mean, std, source);
   });
 }
 
 diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
                             double mean, double std,
                             diopiGeneratorHandle_t generator) {
-  return diopiNormal(ctx, inout, mean, std, generator);
+  const Queue queue = queueOf(ctx);
+  return draw(generator, [&](RandomSource* source) {
+    return dipu::kernels::normal(queue, view(inout), mean, std, source);
+  });
 }
 
 diopiError_t diopiNormalTensor(diopiContextHandle_t ctx,
@@ -42,9 +48,10 @@ diopiError_t diopiNormalTensor(diopiContextHandle_t ctx,
                                diopiConstTensorHandle_t mean,
                                diopiConstTensorHandle_t std,
                                diopiGeneratorHandle_t generator) {
+  const Queue queue = queueOf(ctx);
   return draw(generator, [&](RandomSource* source) {
-    return dipu::kernels::normalOf(queueOf(ctx), view(out), view(mean),
-                                   view(std), source);
+    return dipu::kernels::normalOf(queue, view(out), view(mean), view(std),
+                                   source);
   });
 }
 
@@ -52,8 +59,9 @@ diopiError_t diopiNormalTensorScalar(diopiContextHandle_t ctx,
                                      diopiTensorHandle_t out,
                                      diopiConstTensorHandle_t mean, double std,
                                      diopiGeneratorHandle_t generator) {
+  const Queue queue = queueOf(ctx);
   return draw(generator, [&](RandomSource* source) {
-    return dipu::kernels::normalAround(queueOf(ctx), view(out), view(mean), std,
+    return dipu::kernels::normalAround(queue, view(out), view(mean), std,
                                        source);
   });
 }
@@ -62,8 +70,9 @@ diopiError_t diopiNormalScalarTensor(diopiContextHandle_t ctx,
                                      diopiTensorHandle_t out, double mean,
                                      diopiConstTensorHandle_t std,
                                      diopiGeneratorHandle_t generator) {
+  const Queue queue = queueOf(ctx);
   return draw(generator, [&](RandomSource* source) {
-    return dipu::kernels::normalSpread(queueOf(ctx), view(out), mean, view(std),
+    return dipu::kernels::normalSpread(queue, view(out), mean, view(std),
                                        source);
   });
 }
@@ -71,23 +80,27 @@ diopiError_t diopiNormalScalarTensor(diopiContextHandle_t ctx,
 diopiError_t diopiBernoulli(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                             diopiConstTensorHandle_t input,
                             diopiGeneratorHandle_t generator) {
+  const Queue queue = queueOf(ctx);
   return draw(generator, [&](RandomSource* source) {
-    return dipu::kernels::bernoulliOf(queueOf(ctx), view(out), view(input),
-                                      source);
+    return dipu::kernels::bernoulliOf(queue, view(out), view(input), source);
   });
 }
 
 diopiError_t diopiBernoulliInp(diopiContextHandle_t ctx,
                                diopiTensorHandle_t inout,
                                diopiGeneratorHandle_t generator) {
-  return diopiBernoulli(ctx, inout, inout, generator);
+  const Queue queue = queueOf(ctx);
+  return draw(generator, [&](RandomSource* source) {
+    return dipu::kernels::bernoulliOf(queue, view(inout), view(inout), source);
+  });
 }
 
 diopiError_t diopiBernoulliScalar(diopiContextHandle_t ctx,
                                   diopiTensorHandle_t out, double p,
                                   diopiGeneratorHandle_t generator) {
+  const Queue queue = queueOf(ctx);
   return draw(generator, [&](RandomSource* source) {
-    return dipu::kernels::bernoulli(queueOf(ctx), view(out), p, source);
+    return dipu::kernels::bernoulli(queue, view(out), p, source);
   });
 }
 
@@ -98,16 +111,18 @@ diopiError_t diopiRandomInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
   const auto start = static_cast<uint64_t>(from);
   const uint64_t end =
       to == nullptr ? uint64_t{1} << 63 : static_cast<uint64_t>(*to);
+  const Queue queue = queueOf(ctx);
   return draw(generator, [&](RandomSource* source) {
-    return dipu::kernels::randomIntegers(queueOf(ctx), view(inout), from,
-                                         end - start, source);
+    return dipu::kernels::randomIntegers(queue, view(inout), from, end - start,
+                                         source);
   });
 }
 
 diopiError_t diopiRandperm(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                            int64_t /*n*/, diopiGeneratorHandle_t generator) {
+  const Queue queue = queueOf(ctx);
   return draw(generator, [&](RandomSource* source) {
-    return dipu::kernels::randomPermutation(queueOf(ctx), view(out), source);
+    return dipu::kernels::randomPermutation(queue, view(out), source);
   });
 }
 
@@ -115,8 +130,9 @@ diopiError_t diopiMultinomial(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                               diopiConstTensorHandle_t input,
                               int64_t /*num_samples*/, bool replacement,
                               diopiGeneratorHandle_t generator) {
+  const Queue queue = queueOf(ctx);
   return draw(generator, [&](RandomSource* source) {
-    return dipu::kernels::multinomial(queueOf(ctx), view(out), view(input),
+    return dipu::kernels::multinomial(queue, view(out), view(input),
                                       replacement, source);
   });
 }
@@ -126,9 +142,10 @@ diopiError_t diopiDropout(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                           diopiTensorHandle_t mask,
                           diopiConstTensorHandle_t input, double p, bool train,
                           diopiGeneratorHandle_t generator) {
+  const Queue queue = queueOf(ctx);
   return draw(generator, [&](RandomSource* source) {
-    return dipu::kernels::dropout(queueOf(ctx), view(out), view(mask),
-                                  view(input), train ? p : 0.0, source);
+    return dipu::kernels::dropout(queue, view(out), view(mask), view(input),
+                                  train ? p : 0.0, source);
   });
 }
 
@@ -136,7 +153,11 @@ diopiError_t diopiDropoutInp(diopiContextHandle_t ctx,
                              diopiTensorHandle_t input,
                              diopiTensorHandle_t mask, double p, bool train,
                              diopiGeneratorHandle_t generator) {
-  return diopiDropout(ctx, input, mask, input, p, train, generator);
+  const Queue queue = queueOf(ctx);
+  return draw(generator, [&](RandomSource* source) {
+    return dipu::kernels::dropout(queue, view(input), view(mask), view(input),
+                                  train ? p : 0.0, source);
+  });
 }
 
 }  // extern "C"

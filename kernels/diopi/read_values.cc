@@ -10,7 +10,6 @@
 #include "kernels/compute/elementwise.h"
 #include "kernels/compute/index.h"
 #include "kernels/compute/operands.h"
-#include "kernels/compute/pointwise.h"
 #include "kernels/compute/read_back.h"
 #include "kernels/compute/reduce.h"
 #include "kernels/diopi/tensor_args.h"
@@ -39,6 +38,15 @@ Status readScalar(const Queue& queue, const TensorView& value, Scalar* result) {
   return status;
 }
 
+diopiError_t fillAt(const Queue& queue, diopiTensorHandle_t out, int64_t dim,
+                    diopiConstTensorHandle_t index,
+                    diopiConstTensorHandle_t value) {
+  Scalar filler;
+  const Status status = readScalar(queue, view(value), &filler);
+  if (status != Status::kOk) return done(status);
+  return done(indexFill(queue, view(out), dim, view(index), filler));
+}
+
 }  // namespace
 
 extern "C" {
@@ -47,36 +55,17 @@ diopiError_t diopiIndexFillInp(diopiContextHandle_t ctx,
                                diopiTensorHandle_t input, int64_t dim,
                                diopiConstTensorHandle_t index,
                                diopiConstTensorHandle_t value) {
-  const Queue queue = queueOf(ctx);
-  Scalar filler;
-  const Status status = readScalar(queue, view(value), &filler);
-  if (status != Status::kOk) return done(status);
-  return done(indexFill(queue, view(input), dim, view(index), filler));
+  return fillAt(queueOf(ctx), input, dim, index, value);
 }
 
 diopiError_t diopiIndexFill(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                             diopiConstTensorHandle_t input, int64_t dim,
                             diopiConstTensorHandle_t index,
                             diopiConstTensorHandle_t value) {
-  const Status status = convertTensor(queueOf(ctx), view(out), view(input));
-  if (status != Status::kOk) return done(status);
-  return diopiIndexFillInp(ctx, out, dim, index, value);
-}
-
-// zeros_like_input is what the gradients are added to; 0 without it.
-diopiError_t diopiIndexBackward(diopiContextHandle_t ctx,
-                                diopiTensorHandle_t grad_input,
-                                diopiTensorHandle_t zeros_like_input,
-                                diopiConstTensorHandle_t* indices, int64_t nums,
-                                diopiConstTensorHandle_t grad_output) {
   const Queue queue = queueOf(ctx);
-  const TensorView out = view(grad_input);
-  const Status status = zeros_like_input == nullptr
-                            ? fill(queue, out, {true, 0, 0.0})
-                            : convertTensor(queue, out, view(zeros_like_input));
+  const Status status = convertTensor(queue, view(out), view(input));
   if (status != Status::kOk) return done(status);
-  return diopiIndexPutInp(ctx, grad_input, grad_output, indices, nums,
-                          /*accumulate=*/true);
+  return fillAt(queue, out, dim, index, value);
 }
 
 // Tensors of different sizes are not equal, nor is NaN to itself.

@@ -170,7 +170,8 @@ diopiError_t diopiExtSoftshrinkBackward(diopiContextHandle_t ctx,
                                         diopiConstTensorHandle_t grad_output,
                                         diopiConstTensorHandle_t input,
                                         const diopiScalar_t* lambd) {
-  return diopiExtHardshrinkBackward(ctx, grad_input, grad_output, input, lambd);
+  return done(shrinkBackward(queueOf(ctx), view(grad_input), view(grad_output),
+                             view(input), number(lambd)));
 }
 
 }  // extern "C"

@@ -17,11 +17,14 @@ Dims dimsOf(const diopiSize_t& size) { return {size.data, size.len}; }
 // nullptr stands for all dimensions.
 Dims dimsOf(const int64_t* dim) { return {dim, dim != nullptr ? 1 : 0}; }
 
+double powerOf(const diopiScalar_t* p) {
+  return p == nullptr ? 2.0 : scalar(p).to<double>();
+}
+
 // Positions along one dimension, or in the flattened tensor.
-diopiError_t argExtreme(diopiContextHandle_t ctx, Extreme which,
+diopiError_t argExtreme(const Queue& queue, Extreme which,
                         diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                         const int64_t* dim) {
-  const Queue queue = queueOf(ctx);
   const TensorView result = view(out);
   const TensorView values = view(input);
   if (dim != nullptr) {
@@ -83,8 +86,8 @@ diopiError_t diopiStd(diopiContextHandle_t ctx, diopiTensorHandle_t out,
 diopiError_t diopiNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                        diopiConstTensorHandle_t input, const diopiScalar_t* p,
                        diopiSize_t dim) {
-  const double power = p == nullptr ? 2.0 : scalar(p).to<double>();
-  return done(norm(queueOf(ctx), view(out), view(input), power, dimsOf(dim)));
+  return done(
+      norm(queueOf(ctx), view(out), view(input), powerOf(p), dimsOf(dim)));
 }
 
 diopiError_t diopiLinalgVecNorm(diopiContextHandle_t ctx,
@@ -92,7 +95,8 @@ diopiError_t diopiLinalgVecNorm(diopiContextHandle_t ctx,
                                 diopiConstTensorHandle_t input,
                                 diopiScalar_t* ord, diopiSize_t dim,
                                 bool /*keepdim*/) {
-  return diopiNorm(ctx, out, input, ord, dim);
+  return done(
+      norm(queueOf(ctx), view(out), view(input), powerOf(ord), dimsOf(dim)));
 }
 
 diopiError_t diopiMax(diopiContextHandle_t ctx, diopiTensorHandle_t max,
@@ -129,13 +133,13 @@ diopiError_t diopiAmax(diopiContextHandle_t ctx, diopiTensorHandle_t out,
 diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                          diopiConstTensorHandle_t input, const int64_t* dim,
                          bool /*keepdim*/) {
-  return argExtreme(ctx, Extreme::kMax, out, input, dim);
+  return argExtreme(queueOf(ctx), Extreme::kMax, out, input, dim);
 }
 
 diopiError_t diopiArgmin(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                          diopiConstTensorHandle_t input, const int64_t* dim,
                          bool /*keepdim*/) {
-  return argExtreme(ctx, Extreme::kMin, out, input, dim);
+  return argExtreme(queueOf(ctx), Extreme::kMin, out, input, dim);
 }
 
 }  // extern "C"

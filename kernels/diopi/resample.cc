@@ -16,6 +16,7 @@ namespace {
 using dipu::kernels::Interpolation;
 using dipu::kernels::PadArguments;
 using dipu::kernels::PadMode;
+using dipu::kernels::Queue;
 using dipu::kernels::ResampleArguments;
 using dipu::kernels::Status;
 using dipu::kernels::diopi::done;
@@ -62,15 +63,39 @@ bool lookUp(const Named<T> (&table)[N], const char* operation, const char* name,
   return false;
 }
 
-bool resampleArguments(const char* mode, bool align_corners, bool antialias,
-                       const double* const (&scales)[3],
-                       ResampleArguments* arguments) {
-  arguments->align_corners = align_corners;
-  arguments->antialias = antialias;
-  for (std::size_t i = 0; i < 3; ++i) {
-    arguments->scales[i] = scales[i] == nullptr ? 0.0 : *scales[i];
+struct Upsampling {
+  const char* mode;
+  bool align_corners = false;
+  bool antialias = false;
+  const double* scales[3] = {};  // of depth, height and width, if given
+
+  bool read(ResampleArguments* arguments) const {
+    arguments->align_corners = align_corners;
+    arguments->antialias = antialias;
+    for (std::size_t i = 0; i < 3; ++i) {
+      arguments->scales[i] = scales[i] == nullptr ? 0.0 : *scales[i];
+    }
+    return lookUp(kInterpolations, "upsample", mode, &arguments->mode);
   }
-  return lookUp(kInterpolations, "upsample", mode, &arguments->mode);
+};
+
+diopiError_t upsample(const Queue& queue, diopiTensorHandle_t out,
+                      diopiConstTensorHandle_t input,
+                      const Upsampling& upsampling) {
+  ResampleArguments arguments;
+  if (!upsampling.read(&arguments)) return diopiErrorOccurred;
+  return done(
+      dipu::kernels::resample(queue, view(out), view(input), arguments));
+}
+
+diopiError_t upsampleBackward(const Queue& queue,
+                              diopiTensorHandle_t grad_input,
+                              diopiConstTensorHandle_t grad_output,
+                              const Upsampling& upsampling) {
+  ResampleArguments arguments;
+  if (!upsampling.read(&arguments)) return diopiErrorOccurred;
+  return done(dipu::kernels::resampleBackward(queue, view(grad_input),
+                                              view(grad_output), arguments));
 }
 
 bool padArguments(const diopiSize_t& pad, const char* mode, const double* value,
@@ -90,13 +115,9 @@ diopiError_t diopiExtUpsample(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                               bool align_corners, bool antialias,
                               const double* scale_d, const double* scale_h,
                               const double* scale_w) {
-  ResampleArguments arguments;
-  if (!resampleArguments(mode, align_corners, antialias,
-                         {scale_d, scale_h, scale_w}, &arguments)) {
-    return diopiErrorOccurred;
-  }
-  return done(
-      dipu::kernels::resample(queueOf(ctx), view(out), view(input), arguments));
+  return upsample(
+      queueOf(ctx), out, input,
+      {mode, align_corners, antialias, {scale_d, scale_h, scale_w}});
 }
 
 diopiError_t diopiExtUpsampleBackward(diopiContextHandle_t ctx,
@@ -106,13 +127,9 @@ diopiError_t diopiExtUpsampleBackward(diopiContextHandle_t ctx,
                                       bool antialias, const double* scale_d,
                                       const double* scale_h,
                                       const double* scale_w) {
-  ResampleArguments arguments;
-  if (!resampleArguments(mode, align_corners, antialias,
-                         {scale_d, scale_h, scale_w}, &arguments)) {
-    return diopiErrorOccurred;
-  }
-  return done(dipu::kernels::resampleBackward(queueOf(ctx), view(grad_input),
-                                              view(grad_output), arguments));
+  return upsampleBackward(
+      queueOf(ctx), grad_input, grad_output,
+      {mode, align_corners, antialias, {scale_d, scale_h, scale_w}});
 }
 
 // The sizes of the tensors say all that `size` would.
@@ -120,8 +137,7 @@ diopiError_t diopiUpsampleNearest(diopiContextHandle_t ctx,
                                   diopiTensorHandle_t out,
                                   diopiConstTensorHandle_t input,
                                   diopiSize_t /*size*/) {
-  return diopiExtUpsample(ctx, out, input, "nearest", false, false, nullptr,
-                          nullptr, nullptr);
+  return upsample(queueOf(ctx), out, input, {"nearest"});
 }
 
 diopiError_t diopiUpsampleNearestBackward(diopiContextHandle_t ctx,
@@ -129,8 +145,7 @@ diopiError_t diopiUpsampleNearestBackward(diopiContextHandle_t ctx,
                                           diopiConstTensorHandle_t grad_output,
                                           diopiSize_t /*out_size*/,
                                           diopiSize_t /*in_size*/) {
-  return diopiExtUpsampleBackward(ctx, grad_input, grad_output, "nearest",
-                                  false, false, nullptr, nullptr, nullptr);
+  return upsampleBackward(queueOf(ctx), grad_input, grad_output, {"nearest"});
 }
 
 diopiError_t diopiUpsampleLinear(diopiContextHandle_t ctx,
@@ -138,8 +153,7 @@ diopiError_t diopiUpsampleLinear(diopiContextHandle_t ctx,
                                  diopiConstTensorHandle_t input,
                                  diopiSize_t /*size*/, bool align_corners,
                                  const char* mode) {
-  return diopiExtUpsample(ctx, out, input, mode, align_corners, false, nullptr,
-                          nullptr, nullptr);
+  return upsample(queueOf(ctx), out, input, {mode, align_corners});
 }
 
 diopiError_t diopiUpsampleLinearBackward(diopiContextHandle_t ctx,
@@ -148,9 +162,8 @@ diopiError_t diopiUpsampleLinearBackward(diopiContextHandle_t ctx,
                                          diopiSize_t /*out_size*/,
                                          diopiSize_t /*in_size*/,
                                          bool align_corners, const char* mode) {
-  return diopiExtUpsampleBackward(ctx, grad_input, grad_output, mode,
-                                  align_corners, false, nullptr, nullptr,
-                                  nullptr);
+  return upsampleBackward(queueOf(ctx), grad_input, grad_output,
+                          {mode, align_corners});
 }
 
 diopiError_t diopiPad(diopiContextHandle_t ctx, diopiTensorHandle_t out,

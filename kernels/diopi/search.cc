@@ -18,10 +18,9 @@ using namespace dipu::kernels::diopi;  // NOLINT(build/namespaces)
 namespace {
 
 // One member of each group.
-diopiError_t takeFirsts(diopiContextHandle_t ctx, const TensorView& input,
-                        const int64_t* dim, const UniqueGroups& groups,
-                        diopiTensorHandle_t* out) {
-  const Queue queue = queueOf(ctx);
+diopiError_t takeFirsts(diopiContextHandle_t ctx, const Queue& queue,
+                        const TensorView& input, const int64_t* dim,
+                        const UniqueGroups& groups, diopiTensorHandle_t* out) {
   if (dim != nullptr && input.ndim > 0) {
     int64_t sizes[kMaxDims];
     const int64_t along = *dim < 0 ? *dim + input.ndim : *dim;
@@ -45,17 +44,16 @@ diopiError_t takeFirsts(diopiContextHandle_t ctx, const TensorView& input,
   return done(indexSelect(queue, view(*out), flat, 0, groups.firsts));
 }
 
-diopiError_t uniqueOf(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
-                      diopiConstTensorHandle_t input, const int64_t* dim,
-                      UniqueOrder order, bool return_counts,
+diopiError_t uniqueOf(diopiContextHandle_t ctx, const Queue& queue,
+                      diopiTensorHandle_t* out, diopiConstTensorHandle_t input,
+                      const int64_t* dim, UniqueOrder order, bool return_counts,
                       diopiTensorHandle_t indices,
                       diopiTensorHandle_t* counts) {
-  const Queue queue = queueOf(ctx);
   const TensorView from = view(input);
   UniqueGroups groups;
   const Status status = unique(queue, from, dim, order, view(indices), &groups);
   if (status != Status::kOk) return done(status);
-  diopiError_t error = takeFirsts(ctx, from, dim, groups, out);
+  diopiError_t error = takeFirsts(ctx, queue, from, dim, groups, out);
   if (error != diopiSuccess || !return_counts || counts == nullptr) {
     return error;
   }
@@ -82,8 +80,8 @@ diopiError_t diopiUnique(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
                          bool /*sorted*/, bool return_counts,
                          diopiTensorHandle_t indices,
                          diopiTensorHandle_t* counts) {
-  return uniqueOf(ctx, out, input, dim, UniqueOrder::kSorted, return_counts,
-                  indices, counts);
+  return uniqueOf(ctx, queueOf(ctx), out, input, dim, UniqueOrder::kSorted,
+                  return_counts, indices, counts);
 }
 
 diopiError_t diopiExtUniqueConsecutive(diopiContextHandle_t ctx,
@@ -92,7 +90,7 @@ diopiError_t diopiExtUniqueConsecutive(diopiContextHandle_t ctx,
                                        const int64_t* dim, bool return_counts,
                                        diopiTensorHandle_t indices,
                                        diopiTensorHandle_t* counts) {
-  return uniqueOf(ctx, out, input, dim, UniqueOrder::kConsecutive,
+  return uniqueOf(ctx, queueOf(ctx), out, input, dim, UniqueOrder::kConsecutive,
                   return_counts, indices, counts);
 }
 

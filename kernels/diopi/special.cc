@@ -7,40 +7,25 @@
 
 #include "kernels/diopi/tensor_args.h"
 
-namespace dipu::kernels::diopi {
-namespace {
-
-diopiError_t run(diopiContextHandle_t ctx, SpecialOp op,
-                 diopiTensorHandle_t out, diopiConstTensorHandle_t input) {
-  return done(specialUnary(queueOf(ctx), op, view(out), view(input)));
-}
-
-diopiError_t run(diopiContextHandle_t ctx, SpecialBinaryOp op,
-                 diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                 diopiConstTensorHandle_t other) {
-  return done(
-      specialBinary(queueOf(ctx), op, view(out), view(input), view(other)));
-}
-
-}  // namespace
-}  // namespace dipu::kernels::diopi
+using namespace dipu::kernels;         // NOLINT(build/namespaces)
+using namespace dipu::kernels::diopi;  // NOLINT(build/namespaces)
 
 // Defines diopiExt<Name> by SpecialOp::k<Op>. Use: one line per function.
-#define DIPU_SPECIAL(Name, Op)                                             \
-  diopiError_t diopiExt##Name(diopiContextHandle_t ctx,                    \
-                              diopiTensorHandle_t out,                     \
-                              diopiConstTensorHandle_t input) {            \
-    return dipu::kernels::diopi::run(ctx, dipu::kernels::SpecialOp::k##Op, \
-                                     out, input);                          \
+#define DIPU_SPECIAL(Name, Op)                                                 \
+  diopiError_t diopiExt##Name(diopiContextHandle_t ctx,                        \
+                              diopiTensorHandle_t out,                         \
+                              diopiConstTensorHandle_t input) {                \
+    return done(                                                               \
+        specialUnary(queueOf(ctx), SpecialOp::k##Op, view(out), view(input))); \
   }
 
 // Defines diopiExt<Name> by SpecialBinaryOp::k<Op>, likewise.
-#define DIPU_SPECIAL_BINARY(Name, Op)                                   \
-  diopiError_t diopiExt##Name(                                          \
-      diopiContextHandle_t ctx, diopiTensorHandle_t out,                \
-      diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) { \
-    return dipu::kernels::diopi::run(                                   \
-        ctx, dipu::kernels::SpecialBinaryOp::k##Op, out, input, other); \
+#define DIPU_SPECIAL_BINARY(Name, Op)                                          \
+  diopiError_t diopiExt##Name(                                                 \
+      diopiContextHandle_t ctx, diopiTensorHandle_t out,                       \
+      diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {        \
+    return done(specialBinary(queueOf(ctx), SpecialBinaryOp::k##Op, view(out), \
+                              view(input), view(other)));                      \
   }
 
 extern "C" {
@@ -97,16 +82,12 @@ DIPU_SPECIAL_BINARY(Zeta, Zeta)
 diopiError_t diopiExtPolygamma(diopiContextHandle_t ctx,
                                diopiTensorHandle_t out, int64_t n,
                                diopiConstTensorHandle_t input) {
-  using namespace dipu::kernels;  // NOLINT(build/namespaces)
-  return diopi::done(
-      polygamma(diopi::queueOf(ctx), diopi::view(out), n, diopi::view(input)));
+  return done(polygamma(queueOf(ctx), view(out), n, view(input)));
 }
 
 diopiError_t diopiExtLogit(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                            diopiConstTensorHandle_t input, const double* eps) {
-  using namespace dipu::kernels;  // NOLINT(build/namespaces)
-  return diopi::done(
-      logit(diopi::queueOf(ctx), diopi::view(out), diopi::view(input), eps));
+  return done(logit(queueOf(ctx), view(out), view(input), eps));
 }
 
 diopiError_t diopiExtLogitBackward(diopiContextHandle_t ctx,
@@ -114,10 +95,8 @@ diopiError_t diopiExtLogitBackward(diopiContextHandle_t ctx,
                                    diopiConstTensorHandle_t grad_output,
                                    diopiConstTensorHandle_t input,
                                    const double* eps) {
-  using namespace dipu::kernels;  // NOLINT(build/namespaces)
-  return diopi::done(logitBackward(diopi::queueOf(ctx), diopi::view(grad_input),
-                                   diopi::view(grad_output), diopi::view(input),
-                                   eps));
+  return done(logitBackward(queueOf(ctx), view(grad_input), view(grad_output),
+                            view(input), eps));
 }
 
 }  // extern "C"

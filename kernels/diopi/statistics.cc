@@ -25,11 +25,10 @@ double divisorOf(const diopiScalar_t* correction) {
   return correction != nullptr ? scalar(correction).to<double>() : 1.0;
 }
 
-diopiError_t medianOf(diopiContextHandle_t ctx, diopiTensorHandle_t values,
+diopiError_t medianOf(const Queue& queue, diopiTensorHandle_t values,
                       diopiTensorHandle_t indices,
                       diopiConstTensorHandle_t input, const int64_t* dim,
                       bool ignore_nan) {
-  const Queue queue = queueOf(ctx);
   const TensorView from = view(input);
   if (dim != nullptr) {
     return done(
@@ -94,9 +93,11 @@ diopiError_t diopiExtVarMean(diopiContextHandle_t ctx, diopiTensorHandle_t var,
                              diopiTensorHandle_t mean_out,
                              diopiConstTensorHandle_t input, diopiSize_t dim,
                              const diopiScalar_t* correction) {
-  const diopiError_t error = diopiExtVar(ctx, var, input, dim, correction);
-  if (error != diopiSuccess) return error;
-  return done(mean(queueOf(ctx), view(mean_out), view(input), dimsOf(dim)));
+  const Queue queue = queueOf(ctx);
+  const Status status = variance(queue, view(var), view(input),
+                                 divisorOf(correction), dimsOf(dim));
+  if (status != Status::kOk) return done(status);
+  return done(mean(queue, view(mean_out), view(input), dimsOf(dim)));
 }
 
 diopiError_t diopiExtStdMean(diopiContextHandle_t ctx, diopiTensorHandle_t std,
@@ -124,7 +125,8 @@ diopiError_t diopiExtMedian(diopiContextHandle_t ctx,
                             diopiTensorHandle_t indices,
                             diopiConstTensorHandle_t input, const int64_t* dim,
                             bool /*keepdim*/) {
-  return medianOf(ctx, values, indices, input, dim, /*ignore_nan=*/false);
+  return medianOf(queueOf(ctx), values, indices, input, dim,
+                  /*ignore_nan=*/false);
 }
 
 diopiError_t diopiExtNanmedian(diopiContextHandle_t ctx,
@@ -132,7 +134,8 @@ diopiError_t diopiExtNanmedian(diopiContextHandle_t ctx,
                                diopiTensorHandle_t indices,
                                diopiConstTensorHandle_t input,
                                const int64_t* dim, bool /*keepdim*/) {
-  return medianOf(ctx, values, indices, input, dim, /*ignore_nan=*/true);
+  return medianOf(queueOf(ctx), values, indices, input, dim,
+                  /*ignore_nan=*/true);
 }
 
 diopiError_t diopiExtMode(diopiContextHandle_t ctx, diopiTensorHandle_t values,

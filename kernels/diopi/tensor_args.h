@@ -9,6 +9,9 @@
 //     return done(unary(queueOf(ctx), UnaryOp::kExp, view(out), view(input)));
 //   }
 //
+// What an export has in common with others is a function of its queue, never a
+// call of another export: see Note [Names of kernels].
+//
 // Views borrow the host's sizes and strides and are valid until the export
 // returns. Nothing here allocates or blocks, apart from the queue's scratch.
 #pragma once
@@ -35,11 +38,28 @@ diopiError_t requireTensor(diopiContextHandle_t ctx, const int64_t* sizes,
 // stream.
 soft_stream* defaultStream();
 
-inline Queue queueOf(diopiContextHandle_t ctx) {
+// Does not exist: optimized code that would call it does not compile.
+[[gnu::error(
+    "queueOf() belongs in an export, whose name its kernels bear; "
+    "helpers and lambdas take its queue")]]
+void queueOfNoExport();
+
+// The queue of the export that is being called.
+//
+// Note [Names of kernels]
+// A kernel bears the name of the DIOPI function that was called, such as
+// "diopiAddInp": in failures ("diopiAddInp: ..."), and in softdevice's traces,
+// counters and faults. The compiler gives the name, that of the function which
+// contains this call, so it is a constant and costs one store per launch.
+[[gnu::always_inline]] inline Queue queueOf(
+    diopiContextHandle_t ctx, const char* function = __builtin_FUNCTION()) {
+  const int other = __builtin_strncmp(function, "diopi", 5);
+  if (__builtin_constant_p(other) && other != 0) queueOfNoExport();
   diopiStreamHandle_t stream = nullptr;
   diopiGetStream(ctx, &stream);
   if (stream == nullptr) stream = defaultStream();
-  return Queue(static_cast<soft_stream*>(stream), &requireScratch, ctx);
+  return Queue(static_cast<soft_stream*>(stream), &requireScratch, ctx,
+               function);
 }
 
 // Whether the host publishes how its tensors begin (diopi_layout.h).

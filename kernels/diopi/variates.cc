@@ -7,6 +7,7 @@
 
 #include "kernels/diopi/draw.h"
 
+using dipu::kernels::Queue;
 using dipu::kernels::RandomSource;
 using dipu::kernels::diopi::done;
 using dipu::kernels::diopi::draw;
@@ -18,9 +19,9 @@ extern "C" {
 diopiError_t diopiExtCauchyInp(diopiContextHandle_t ctx,
                                diopiTensorHandle_t inout, double median,
                                double sigma, diopiGeneratorHandle_t generator) {
+  const Queue queue = queueOf(ctx);
   return draw(generator, [&](RandomSource* source) {
-    return dipu::kernels::cauchy(queueOf(ctx), view(inout), median, sigma,
-                                 source);
+    return dipu::kernels::cauchy(queue, view(inout), median, sigma, source);
   });
 }
 
@@ -28,25 +29,27 @@ diopiError_t diopiExtLogNormalInp(diopiContextHandle_t ctx,
                                   diopiTensorHandle_t inout, double mean,
                                   double std,
                                   diopiGeneratorHandle_t generator) {
+  const Queue queue = queueOf(ctx);
   return draw(generator, [&](RandomSource* source) {
-    return dipu::kernels::logNormal(queueOf(ctx), view(inout), mean, std,
-                                    source);
+    return dipu::kernels::logNormal(queue, view(inout), mean, std, source);
   });
 }
 
 diopiError_t diopiExtGeometricInp(diopiContextHandle_t ctx,
                                   diopiTensorHandle_t inout, double p,
                                   diopiGeneratorHandle_t generator) {
+  const Queue queue = queueOf(ctx);
   return draw(generator, [&](RandomSource* source) {
-    return dipu::kernels::geometric(queueOf(ctx), view(inout), p, source);
+    return dipu::kernels::geometric(queue, view(inout), p, source);
   });
 }
 
 diopiError_t diopiExtPoisson(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                              diopiConstTensorHandle_t rate,
                              diopiGeneratorHandle_t generator) {
+  const Queue queue = queueOf(ctx);
   return draw(generator, [&](RandomSource* source) {
-    return dipu::kernels::poisson(queueOf(ctx), view(out), view(rate), source);
+    return dipu::kernels::poisson(queue, view(out), view(rate), source);
   });
 }
 
@@ -54,9 +57,10 @@ diopiError_t diopiExtBinomial(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                               diopiConstTensorHandle_t count,
                               diopiConstTensorHandle_t prob,
                               diopiGeneratorHandle_t generator) {
+  const Queue queue = queueOf(ctx);
   return draw(generator, [&](RandomSource* source) {
-    return dipu::kernels::binomial(queueOf(ctx), view(out), view(count),
-                                   view(prob), source);
+    return dipu::kernels::binomial(queue, view(out), view(count), view(prob),
+                                   source);
   });
 }
 
@@ -64,9 +68,10 @@ diopiError_t diopiExtStandardGamma(diopiContextHandle_t ctx,
                                    diopiTensorHandle_t out,
                                    diopiConstTensorHandle_t concentration,
                                    diopiGeneratorHandle_t generator) {
+  const Queue queue = queueOf(ctx);
   return draw(generator, [&](RandomSource* source) {
-    return dipu::kernels::standardGamma(queueOf(ctx), view(out),
-                                        view(concentration), source);
+    return dipu::kernels::standardGamma(queue, view(out), view(concentration),
+                                        source);
   });
 }
 
@@ -74,9 +79,10 @@ diopiError_t diopiExtDirichlet(diopiContextHandle_t ctx,
                                diopiTensorHandle_t out,
                                diopiConstTensorHandle_t concentration,
                                diopiGeneratorHandle_t generator) {
+  const Queue queue = queueOf(ctx);
   return draw(generator, [&](RandomSource* source) {
-    return dipu::kernels::dirichlet(queueOf(ctx), view(out),
-                                    view(concentration), source);
+    return dipu::kernels::dirichlet(queue, view(out), view(concentration),
+                                    source);
   });
 }
 

@@ -108,15 +108,17 @@ class DeviceTensor {
 };
 
 // The default stream of device 0 with scratch memory that lives as long as
-// this object. Call wait() before it dies.
+// this object. `name` is the queue's. Call wait() before it dies.
 class TestQueue {
  public:
-  TestQueue() { soft_stream_get_default(0, &stream_); }
+  explicit TestQueue(const char* name = nullptr) : name_(name) {
+    soft_stream_get_default(0, &stream_);
+  }
   ~TestQueue() { wait(); }
   TestQueue(const TestQueue&) = delete;
   TestQueue& operator=(const TestQueue&) = delete;
 
-  operator Queue() { return Queue(stream_, &TestQueue::allocate, this); }
+  operator Queue() { return Queue(stream_, &TestQueue::allocate, this, name_); }
   soft_status wait() { return soft_stream_synchronize(stream_); }
 
  private:
@@ -126,6 +128,7 @@ class TestQueue {
     return queue->scratch_.back().get();
   }
 
+  const char* name_;
   soft_stream* stream_ = nullptr;
   std::vector<std::shared_ptr<void>> scratch_;
 };

@@ -4,14 +4,17 @@
 #pragma once
 
 #include <diopi/functions.h>
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "diopi_adapter/abi/diopi_host.h"
 #include "kernels/tests/device_tensor.h"
+#include "softdevice/soft_debug.h"
 
 namespace dipu::kernels::testing {
 
@@ -46,7 +49,19 @@ struct Required {
   diopiTensor handle;
 };
 
-// Owns required tensors until the test ends.
+// Names of the kernels that have run, see soft_counters_read.
+inline std::vector<std::string> countedNames() {
+  std::size_t count = 0;
+  soft_counters_read(nullptr, 0, &count);
+  std::vector<soft_counter> counters(count);
+  soft_counters_read(counters.data(), count, &count);
+  std::vector<std::string> names;
+  for (const soft_counter& counter : counters) names.push_back(counter.name);
+  return names;
+}
+
+// Owns required tensors until the test ends. All kernels have to bear the name
+// of a DIOPI function.
 class Diopi : public ::testing::Test {
  protected:
   Diopi() {
@@ -80,9 +95,16 @@ class Diopi : public ::testing::Test {
     dipu_diopi_rt_install(&table_);
     soft_stream_get_default(0, &stream_);
     context_ = {stream_, 0, 0, this};
+    soft_counters_start();
   }
   ~Diopi() override {
     soft_stream_synchronize(stream_);
+    for (const std::string& name : countedNames()) {
+      EXPECT_NE(dlsym(RTLD_DEFAULT, name.c_str()), nullptr)
+          << "a kernel is called " << name;
+    }
+    soft_counters_stop();
+    soft_counters_reset();
     dipu_diopi_rt_install(nullptr);
   }
 

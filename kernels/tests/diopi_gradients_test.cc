@@ -256,7 +256,8 @@ TEST_F(Gradients, LimitTheRowsThatAreUsed) {
   diopiTensor o = handleOf(outside.view());
   ASSERT_EQ(diopiEmbeddingRenorm_(&context_, &w, &o, 1.0, 2.0), diopiSuccess);
   EXPECT_NE(soft_stream_synchronize(stream_), SOFT_OK);
-  EXPECT_NE(std::string(soft_last_message()).find("index 3 is out of range"),
+  EXPECT_NE(std::string(soft_last_message())
+                .find("diopiEmbeddingRenorm_: index 3 is out of range"),
             std::string::npos);
   soft_device_reset(0);
 }

@@ -39,12 +39,13 @@ TEST(Index, ReportsAnIndexThatIsOutOfRange) {
   const DeviceTensor<float> weight({5, 3}, 1.0f);
   const DeviceTensor<int64_t> index({2}, {4, 5});
   const DeviceTensor<float> out({2, 3}, 7.0f);
-  TestQueue queue;
+  TestQueue queue("lookUp");
   ASSERT_EQ(embedding(queue, out.view(), weight.view(), index.view()),
             Status::kOk);
   EXPECT_EQ(queue.wait(), SOFT_LAUNCH_FAILURE);
   const std::string message = soft_last_message();
-  EXPECT_NE(message.find("embedding: index 5 is out of range"),
+  EXPECT_NE(message.find("lookUp: index 5 is out of range of a dimension of "
+                         "size 5"),
             std::string::npos)
       << message;
   soft_device_reset(0);

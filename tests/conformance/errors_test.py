@@ -3,11 +3,12 @@
 
 What the host can see raises at once, with the CPU's exception. What only the
 elements tell is found when the work runs: the error stays with the device and
-names the operator, the element and what would be right.
+names the DIOPI function, the element and what would be right.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -150,33 +151,46 @@ def test_probabilities_beyond_the_ends(native, device: str) -> None:
 
 # The error ends the device, so each has a process of its own.
 FOUND_BY_THE_DEVICE = {
-    "binary_cross_entropy: all elements of input should be between 0 and 1, "
+    "diopiBCELoss: all elements of input should be between 0 and 1, "
     "but element 2 is 1.5": "F.binary_cross_entropy(x, x)",
     "between 0 and 1, but an element is 1.5": (
         "F.binary_cross_entropy(x.half(), x.half())"
     ),
-    "bernoulli: element 2 of the probabilities is 1.5": "torch.bernoulli(x)",
-    "poisson: element 0 of the rates is -0.5": "torch.poisson(x - 1)",
-    "binomial: element 3 of the counts is inf": "torch.binomial(1 / (1 - x), x / 2)",
-    "multinomial: weight 0 of row 0 is -0.5": "torch.multinomial(x - 1, 9, True)",
-    "histc: range of [nan, nan] is not finite, element 1 is nan": (
+    "diopiBernoulli: element 2 of the probabilities is 1.5": "torch.bernoulli(x)",
+    "diopiExtPoisson: element 0 of the rates is -0.5": "torch.poisson(x - 1)",
+    "diopiExtBinomial: element 3 of the counts is inf": (
+        "torch.binomial(1 / (1 - x), x / 2)"
+    ),
+    "diopiMultinomial: weight 0 of row 0 is -0.5": "torch.multinomial(x - 1, 9, True)",
+    "diopiExtHistc: range of [nan, nan] is not finite, element 1 is nan": (
         "torch.histc(x.masked_fill(x == 0, float('nan')), 4)"
     ),
-    "embedding_bag: offsets[0] has to be 0": (
+    "diopiExtEmbeddingBag: offsets[0] has to be 0": (
         "F.embedding_bag(i[:2], x.reshape(2, 2), i[1:])"
     ),
-    "embedding_bag: offsets[1] is 9": (
+    "diopiExtEmbeddingBag: offsets[1] is 9": (
         "F.embedding_bag(i[:2], x.reshape(2, 2), i[:2] * 9)"
     ),
-    "max_unpool: index 6 is out of range": (
+    "diopiExtMaxUnpool: index 6 is out of range": (
         "F.max_unpool1d(x[None, None, :2], i[None, None, :2] * 6, 2)"
     ),
 }
 
 
+def output_of(program: str, **environment: str) -> str:
+    """What a program prints in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **environment},
+    ).stdout
+
+
 @pytest.mark.parametrize("message", FOUND_BY_THE_DEVICE)
-def test_device_names_operator_and_element(native, message: str) -> None:
-    program = (
+def test_device_names_function_and_element(native, message: str) -> None:
+    output = output_of(
         "import torch, torch_dipu\n"
         "from torch.nn import functional as F\n"
         "x = torch.tensor([0.5, 0.0, 1.5, 1.0], device='dipu')\n"
@@ -187,12 +201,20 @@ def test_device_names_operator_and_element(native, message: str) -> None:
         "    print('refused:', error)\n"
         "print(torch_dipu.op_counters())\n"
     )
-    result = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
+    assert message in output
+    assert "fallback." not in output
+
+
+def test_faults_strike_a_function_by_name(native) -> None:
+    output = output_of(
+        "import torch, torch_dipu\n"
+        "x = torch.ones(4, device='dipu')\n"
+        "print((x + x).tolist())\n"
+        "try:\n"
+        "    print((x - x).tolist())\n"
+        "except RuntimeError as error:\n"
+        "    print('failed:', error)\n",
+        SOFTDEVICE_FAULTS="launch=1,kernel=diopiSub",
     )
-    assert message in result.stdout
-    assert message in result.stdout
-    assert "fallback." not in result.stdout
+    assert output.startswith("[2.0, 2.0, 2.0, 2.0]\nfailed:")
+    assert "diopiSub: the kernel was kept from running" in output

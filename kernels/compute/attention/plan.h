@@ -79,8 +79,8 @@ struct Plan {
       return true;
     }
     failTask(SOFT_LAUNCH_FAILURE,
-             "attention: the starts of the sequences do not ascend, or a "
-             "sequence is longer than its maximum");
+             "the starts of the sequences do not ascend, or a sequence is "
+             "longer than its maximum");
     return false;
   }
 

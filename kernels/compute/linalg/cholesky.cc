@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
-
 #include "kernels/compute/gemm/gemm.h"
 #include "kernels/compute/gemm/one_thread.h"
 #include "kernels/compute/linalg/batch.h"
 #include "kernels/compute/linalg/lapack.h"
 #include "kernels/compute/linalg/linalg.h"
+#include "kernels/compute/refusal.h"
 
 namespace dipu::kernels {
 namespace linalg {
@@ -39,12 +38,10 @@ struct CholeskyTask {
     }
     if (info != nullptr) info[i] = failed;
     if (!check || failed == 0) return;
-    char message[160];
-    std::snprintf(message, sizeof(message),
-                  "cholesky: matrix %lld is not positive-definite: the leading "
-                  "minor of order %d is not positive",
-                  static_cast<long long>(i), failed);
-    failTask(SOFT_LAUNCH_FAILURE, message);
+    refuse(
+        "matrix %lld is not positive-definite: the leading minor of order %d "
+        "is not positive",
+        static_cast<long long>(i), failed);
   }
 };
 

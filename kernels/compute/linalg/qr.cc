@@ -43,7 +43,7 @@ struct QrTask {
                            static_cast<int>(k), a, tau, space, size);
       transpose(a, q_columns, m, q + i * m * q_columns);
     }
-    if (info != 0) failTask(SOFT_LAUNCH_FAILURE, "qr: an argument is invalid");
+    if (info != 0) failTask(SOFT_LAUNCH_FAILURE, "an argument is invalid");
   }
 
   // The upper triangle of columns of length m as rows.

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "kernels/compute/index_check.h"
+#include "kernels/compute/refusal.h"
 
 namespace dipu::kernels::ctc {
 
@@ -59,17 +60,23 @@ class Sample {
   // Whether the lengths fit and labels exist; reports what is wrong.
   bool valid() const {
     if (steps_ < 0 || steps_ > problem_.steps) {
-      reportIndex("ctc_loss: input length", steps_, problem_.steps + 1);
+      refuse("input length %lld does not lie between 0 and %lld",
+             static_cast<long long>(steps_),
+             static_cast<long long>(problem_.steps));
       return false;
     }
     if (labels_ < 0 || states() > problem_.states) {
-      reportIndex("ctc_loss: target length", labels_, problem_.states / 2 + 1);
+      refuse("target length %lld does not lie between 0 and %lld",
+             static_cast<long long>(labels_),
+             static_cast<long long>(problem_.states / 2));
       return false;
     }
     for (int64_t k = 0; k < labels_; ++k) {
       const int64_t label = problem_.targets.at(begin_ + k);
       if (label >= 0 && label < problem_.classes) continue;
-      reportIndex("ctc_loss: label", label, problem_.classes);
+      refuse("label %lld is not among %lld classes",
+             static_cast<long long>(label),
+             static_cast<long long>(problem_.classes));
       return false;
     }
     return true;

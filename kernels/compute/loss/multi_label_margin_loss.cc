@@ -20,7 +20,7 @@ struct Sample {
     int64_t n = 0;
     while (n < classes && targets[n] >= 0) {
       if (targets[n] >= classes) {
-        reportIndex("multilabel_margin_loss", targets[n], classes);
+        reportIndex(targets[n], classes);
         break;
       }
       ++n;

@@ -19,7 +19,7 @@ struct Problem {
   // Class of sample i, -1 after a failure.
   int64_t classOf(int64_t i) const {
     if (target[i] >= 0 && target[i] < shape.classes) return target[i];
-    reportIndex("multi_margin_loss", target[i], shape.classes);
+    reportIndex(target[i], shape.classes);
     return -1;
   }
 };

@@ -2,10 +2,10 @@
 #include "kernels/compute/loss/nll_loss.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "kernels/compute/operands.h"
 #include "kernels/compute/parallel.h"
+#include "kernels/compute/refusal.h"
 #include "kernels/compute/sums.h"
 
 namespace dipu::kernels {
@@ -40,12 +40,9 @@ struct Targets {
     const int64_t value = target[i];
     if (value == ignore_index) return -1;
     if (value >= 0 && value < shape.classes) return value;
-    char message[96];
-    std::snprintf(message, sizeof(message),
-                  "nll_loss: target %lld is not among %lld classes",
-                  static_cast<long long>(value),
-                  static_cast<long long>(shape.classes));
-    failTask(SOFT_LAUNCH_FAILURE, message);
+    refuse("target %lld is not among %lld classes",
+           static_cast<long long>(value),
+           static_cast<long long>(shape.classes));
     return -1;
   }
   C weightOf(int64_t c) const { return weight == nullptr ? C(1) : weight[c]; }

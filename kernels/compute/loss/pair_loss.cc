@@ -35,8 +35,8 @@ void refuseProbability(const EntropyState<C>& s, const C* x, int64_t count) {
                   static_cast<long long>(bad - s.input));
   }
   refuse(
-      "binary_cross_entropy: all elements of input should be between 0 and 1, "
-      "but %s is %g; apply sigmoid, or use binary_cross_entropy_with_logits",
+      "all elements of input should be between 0 and 1, but %s is %g; apply "
+      "sigmoid, or use binary_cross_entropy_with_logits",
       element, static_cast<double>(*bad));
 }
 

@@ -117,7 +117,8 @@ Status launchList(const Queue& queue, const Task& task,
                                                   sizeof(view.count));
     (*copy)(view);
   };
-  return soft_launch(queue.stream(), run, to, bytes) == SOFT_OK
+  return soft_launch_named(queue.stream(), queue.name(), run, to, bytes) ==
+                 SOFT_OK
              ? Status::kOk
              : Status::kFailed;
 }

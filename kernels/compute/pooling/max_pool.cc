@@ -97,7 +97,7 @@ struct Forward {
 // Whether an index is a place in an image; if not, the task fails.
 bool isInside(int64_t index, int64_t pixels) {
   if (index >= 0 && index < pixels) return true;
-  reportIndex("max_pool_backward", index, pixels);
+  reportIndex(index, pixels);
   return false;
 }
 

@@ -30,7 +30,7 @@ void unpool(const T* input, const int64_t* indices, int64_t planes,
                   std::fill(to, to + pixels, T(0));
                   for (int64_t i = p * pooled; i < (p + 1) * pooled; ++i) {
                     if (indices[i] < 0 || indices[i] >= pixels) {
-                      return reportIndex("max_unpool", indices[i], pixels);
+                      return reportIndex(indices[i], pixels);
                     }
                     to[indices[i]] = input[i];
                   }
@@ -122,7 +122,7 @@ struct Fractional {
   }
 };
 
-Status refuse(const char* operation) {
+Status refuseSizes(const char* operation) {
   return fail(Status::kInvalid, "%s: the tensors do not fit each other",
               operation);
 }
@@ -154,7 +154,7 @@ Status fractional(const Queue& queue, const TensorView& out,
   Fractional<T> f{};
   if (!describe(out, input, arguments, &f) ||
       samples.numel < f.planes * f.dimensions) {
-    return refuse("fractional_max_pool");
+    return refuseSizes("fractional_max_pool");
   }
   constexpr Order kRow = Order::kRowMajor;
   DenseTensor x(queue, input, kRow);
@@ -180,7 +180,7 @@ Status maxUnpool(const Queue& queue, const TensorView& out,
   if (first < 1 || out.ndim != input.ndim || out.dtype != input.dtype ||
       indices.dtype != DType::kInt64 || !pooling::sameSizes(input, indices) ||
       !std::equal(input.sizes, input.sizes + first, out.sizes)) {
-    return refuse("max_unpool");
+    return refuseSizes("max_unpool");
   }
   if (out.numel == 0) return Status::kOk;
   const int64_t pooled = sizeFrom(input, first);
@@ -211,7 +211,7 @@ Status fractionalMaxPool(const Queue& queue, const TensorView& out,
   if (arguments.dimensions < 2 || arguments.dimensions > kAxes ||
       !pooling::belongTogether(input, out, arguments.dimensions) ||
       !pooling::sameSizes(out, indices)) {
-    return refuse("fractional_max_pool");
+    return refuseSizes("fractional_max_pool");
   }
   if (out.numel == 0) return Status::kOk;
   return wide ? fractional<double>(queue, out, indices, input, samples,

@@ -138,8 +138,7 @@ Status drawAround(const Queue& queue, const TensorView& out,
 void refuseProbability(const double* p, int64_t begin, int64_t end) {
   while (begin + 1 < end && p[begin] >= 0.0 && p[begin] <= 1.0) ++begin;
   refuse(
-      "bernoulli: element %lld of the probabilities is %g, but they should be "
-      "in [0, 1]",
+      "element %lld of the probabilities is %g, but they should be in [0, 1]",
       static_cast<long long>(begin), p[begin]);
 }
 

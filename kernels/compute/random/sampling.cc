@@ -61,12 +61,12 @@ struct Sampling {
     for (int64_t i = 0; i < choices; ++i) {
       if (row[i] >= 0 && std::isfinite(row[i])) continue;
       return refuse(
-          "multinomial: weight %lld of row %lld is %g, but weights should be "
-          "finite and not negative",
+          "weight %lld of row %lld is %g, but weights should be finite and "
+          "not negative",
           static_cast<long long>(i), static_cast<long long>(r), row[i]);
     }
-    refuse("multinomial: the weights of row %lld sum to %g",
-           static_cast<long long>(r), scratch[choices - 1]);
+    refuse("the weights of row %lld sum to %g", static_cast<long long>(r),
+           scratch[choices - 1]);
   }
 
   // The sums of the weights up to each of them.

@@ -237,8 +237,8 @@ Status poisson(const Queue& queue, const TensorView& out,
                     return poissonVariate(a, reader);
                   }
                   refuse(
-                      "poisson: element %lld of the rates is %g, but rates "
-                      "should be finite and not negative",
+                      "element %lld of the rates is %g, but rates should be "
+                      "finite and not negative",
                       static_cast<long long>(i), a);
                   return 0.0;
                 });
@@ -251,8 +251,8 @@ Status binomial(const Queue& queue, const TensorView& out,
                 [](int64_t i, double n, double p, ElementReader* reader) {
                   if (n != kInfinity) return binomialVariate(n, p, reader);
                   refuse(
-                      "binomial: element %lld of the counts is %g, but counts "
-                      "should be finite",
+                      "element %lld of the counts is %g, but counts should "
+                      "be finite",
                       static_cast<long long>(i), n);
                   return 0.0;
                 });

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "kernels/compute/operands.h"
 #include "kernels/compute/parallel.h"
 #include "kernels/compute/pointwise.h"
+#include "kernels/compute/refusal.h"
 #include "kernels/compute/vision/detection.h"
 
 namespace dipu::kernels {
@@ -70,12 +70,8 @@ struct RoiTask {
     if (image >= C(0) && image < static_cast<C>(batch)) {
       return static_cast<int64_t>(image);
     }
-    char message[96];
-    std::snprintf(message, sizeof(message),
-                  "roi_align: box %lld is in image %g of %lld",
-                  static_cast<long long>(box), static_cast<double>(image),
-                  static_cast<long long>(batch));
-    failTask(SOFT_LAUNCH_FAILURE, message);
+    refuse("box %lld is in image %g of %lld", static_cast<long long>(box),
+           static_cast<double>(image), static_cast<long long>(batch));
     return -1;
   }
 
@@ -111,13 +107,10 @@ struct RoiTask {
   // fails.
   bool isLimited(int64_t index, const Box<C>& box) const {
     if (box.rows * box.columns <= kMostPoints) return true;
-    char message[128];
-    std::snprintf(message, sizeof(message),
-                  "roi_align: a bin of box %lld has more than %lld points; "
-                  "clip the boxes or choose a smaller sampling ratio",
-                  static_cast<long long>(index),
-                  static_cast<long long>(kMostPoints));
-    failTask(SOFT_LAUNCH_FAILURE, message);
+    refuse(
+        "a bin of box %lld has more than %lld points; clip the boxes or choose "
+        "a smaller sampling ratio",
+        static_cast<long long>(index), static_cast<long long>(kMostPoints));
     return false;
   }
 
