@@ -51,6 +51,7 @@ class SampleTest : public ::testing::Test {
 
   void TestBody() override {
     SCOPED_TRACE(sample_.place + ": " + sample_.function);
+    RecordProperty("function", sample_.function);  // for listeners
     try {
       run();
     } catch (const std::exception& error) {
