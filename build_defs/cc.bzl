@@ -38,8 +38,15 @@ def _copts(torch, copts):
     # Torch's inline code draws false positives from gcc's flow analysis.
     return (["-std=c++20", "-Wall"] if torch else _WARNINGS) + copts
 
+# Torch's headers bring an older pybind11 along. Bazel orders include paths by
+# the order of dependencies: ours has to be found first, in all files alike,
+# since objects of one version are garbage to the other.
+_PYBIND11 = "@pyenv//:pybind11"
+
 def _deps(torch, deps):
-    return deps + (["@pyenv//:torch_headers"] if torch else [])
+    first = [_PYBIND11] if _PYBIND11 in deps else []
+    others = [dep for dep in deps if dep != _PYBIND11]
+    return first + others + (["@pyenv//:torch_headers"] if torch else [])
 
 def dipu_cc_library(name, deps = [], torch = False, copts = [], **kwargs):
     """A C++ library.
