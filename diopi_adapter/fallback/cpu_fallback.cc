@@ -6,11 +6,11 @@
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/resize.h>
 
-#include <algorithm>
 #include <memory>
 #include <string_view>
 
 #include "core/runtime/device.h"
+#include "diopi_adapter/fallback/arguments.h"
 #include "diopi_adapter/fallback/counters.h"
 #include "diopi_adapter/fallback/cpu_generator.h"
 #include "diopi_adapter/fallback/host_images.h"
@@ -21,79 +21,6 @@ namespace {
 constexpr char kSameDevice[] =
     "Expected all tensors to be on the same device, but found at least two "
     "devices, ";
-
-// Arguments that kernels write although the schema does not say so.
-constexpr std::string_view kUndeclaredWrites[] = {"running_mean",
-                                                  "running_var"};
-
-// Arguments whose tensors PyTorch wants or takes on the host, whatever the
-// device: lengths of sequences, and indices beside the tensor they index.
-constexpr std::string_view kHostArguments[] = {"batch_sizes",
-                                               "indices",
-                                               "input_lengths",
-                                               "lengths",
-                                               "target_lengths",
-                                               "targets",
-                                               "tensor_indices_or_sections"};
-
-bool onDevice(const at::Tensor& tensor) {
-  return tensor.defined() && tensor.device().type() == runtime::kDeviceType;
-}
-
-bool isBackward(const c10::FunctionSchema& schema) {
-  return schema.name().find("backward") != std::string::npos;
-}
-
-bool isWritten(const c10::FunctionSchema& schema,
-               const c10::Argument& argument) {
-  if (argument.alias_info() != nullptr) {
-    return argument.alias_info()->isWrite();
-  }
-  const auto* end = std::end(kUndeclaredWrites);
-  return !isBackward(schema) &&
-         std::find(std::begin(kUndeclaredWrites), end, argument.name()) != end;
-}
-
-// Whether a tensor there may be on another device than the others are.
-bool takesHostTensors(const c10::Argument& argument) {
-  const auto* end = std::end(kHostArguments);
-  return std::find(std::begin(kHostArguments), end, argument.name()) != end;
-}
-
-bool takesGenerator(const c10::Argument& argument) {
-  const auto optional = argument.type()->cast<c10::OptionalType>();
-  const auto& type = optional ? optional->getElementType() : argument.type();
-  return type->kind() == c10::TypeKind::GeneratorType;
-}
-
-// Calls visit(tensor) for every tensor in `value`.
-template <typename Visit>
-void forEachTensor(const c10::IValue& value, const Visit& visit) {
-  if (value.isTensor()) {
-    visit(value.toTensor());
-  } else if (value.isList()) {
-    for (const c10::IValue& item : value.toListRef()) {
-      if (item.isTensor()) visit(item.toTensor());
-    }
-  }
-}
-
-// `value` with every tensor replaced by map(tensor).
-template <typename Map>
-c10::IValue mapTensors(const c10::IValue& value, const Map& map) {
-  if (value.isTensor()) return map(value.toTensor());
-  if (!value.isList() || !std::ranges::any_of(value.toListRef(), [](auto& v) {
-        return v.isTensor();
-      })) {
-    return value;
-  }
-  auto list = value.toList().copy();
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const c10::IValue item = list.get(i);
-    if (item.isTensor()) list.set(i, map(item.toTensor()));
-  }
-  return list;
-}
 
 // One call; the steps are in the order of run().
 class FallbackCall {

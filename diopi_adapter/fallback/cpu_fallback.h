@@ -5,9 +5,9 @@
 // Note [CPU fallback]
 // The operator sees CPU tensors with the strides and the aliasing of its device
 // arguments (host_images.h). Afterwards
-//   - arguments that the schema declares as written, and those listed in
-//     cpu_fallback.cc that are written without being declared (running
-//     statistics of batch_norm), are copied back into the same device memory;
+//   - arguments that the schema declares as written, and those that are written
+//     without being declared (arguments.h), are copied back into the same
+//     device memory;
 //   - a result that is an argument is returned as that very device tensor, a
 //     result that is a view of an argument as the same view of the device
 //     tensor, and any other result as a new device tensor;
