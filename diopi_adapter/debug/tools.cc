@@ -4,22 +4,24 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <string_view>
 #include <utility>
 
 #include "diopi_adapter/runtime/registration.h"
-#include "diopi_adapter/runtime/slot.h"
 
 namespace dipu::debug {
 namespace {
 
+std::atomic<Observer> g_observer{nullptr};
+
 void hook(adapter::SlotBase& slot, torch::jit::Stack* stack) {
-  if ((slot.tools() & kForceFallback) != 0) {
-    adapter::callOnCpu(slot, stack);
+  if ((slot.tools() & kObserve) != 0) {
+    g_observer.load(std::memory_order_acquire)(slot, stack);
   } else {
-    adapter::callWrapper(slot, stack);
+    proceed(slot, stack);
   }
 }
 
@@ -30,6 +32,18 @@ std::mutex& mutex() {
 }
 
 }  // namespace
+
+void setObserver(Observer observer) noexcept {
+  g_observer.store(observer, std::memory_order_release);
+}
+
+void proceed(adapter::SlotBase& slot, torch::jit::Stack* stack) {
+  if ((slot.tools() & kForceFallback) != 0) {
+    adapter::callOnCpu(slot, stack);
+  } else {
+    adapter::callWrapper(slot, stack);
+  }
+}
 
 std::vector<Operator> operators() {
   std::map<std::string_view, const adapter::OperatorInfo*> generated;

@@ -5,21 +5,37 @@
 // Note [Debug tools]
 // Every operator has a set of tools, empty at the start, when nothing but its
 // slot stands before its wrapper (Note [Function slots] in runtime/slot.h). The
-// call of an operator with tools is boxed and goes through them in the order of
-// the enumeration: each may look at the arguments, compute the call itself or
-// hand it on, and look at the results. Choosing operators by patterns, and
-// what users read, is Python's work (torch_dipu/_operators.py).
+// call of an operator with tools is boxed. The observer, if the operator has
+// it, looks at the arguments, lets the others compute the call, and looks at
+// the results. Choosing operators by patterns, and what users read, is Python's
+// work (torch_dipu/_operators.py).
 #pragma once
+
+#include <ATen/core/stack.h>
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "diopi_adapter/runtime/slot.h"
+
 namespace dipu::debug {
 
 enum Tool : uint32_t {
   kForceFallback = 1,  // computes on the CPU; counted as a fallback
+  kObserve = 2,        // the observer sees the call
 };
+
+// Sees the boxed call of an operator with kObserve, on the thread that calls,
+// which may hold Python's lock or not. Has to compute it by proceed(), once.
+// What it throws, the caller gets.
+using Observer = void (*)(adapter::SlotBase& slot, torch::jit::Stack* stack);
+// To be called before the first chooseOperators(kObserve, ...).
+void setObserver(Observer observer) noexcept;
+
+// Computes the call as the tools behind the observer want it. Replaces the
+// arguments on `stack` by the results.
+void proceed(adapter::SlotBase& slot, torch::jit::Stack* stack);
 
 // An operator that tools can see.
 struct Operator {

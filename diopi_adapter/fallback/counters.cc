@@ -79,6 +79,7 @@ void countFallback(const c10::OperatorName& name, std::string_view reason) {
 }
 
 void countFallback(std::string_view label, std::string_view reason) {
+  if (reason == kCompared) return;
   const Policy chosen = reason == kForced ? Policy::kSilent : policy();
   TORCH_CHECK_NOT_IMPLEMENTED(
       chosen != Policy::kError, explanation(label, reason),

@@ -70,6 +70,10 @@ Policy policy() noexcept;
 // forbids it or warns of it.
 inline constexpr char kForced[] = "it is forced to";
 
+// The reason of a computation that a result of the device is compared with: it
+// is no fallback, and not counted.
+inline constexpr char kCompared[] = "it is compared with";
+
 // Counts a fallback of `name` and applies the policy: warns, once per operator,
 // or throws, and then counts nothing. `reason` completes the sentence
 // "<operator> runs on the CPU: ...", in the user's terms; may be empty.

@@ -43,8 +43,10 @@ at::Generator cpuGeneratorFor(const std::optional<at::Generator>& generator,
 }
 
 DefaultGeneratorScope::DefaultGeneratorScope(c10::DeviceIndex device)
+    : DefaultGeneratorScope(drawSeed(std::nullopt, device)) {}
+
+DefaultGeneratorScope::DefaultGeneratorScope(uint64_t seed)
     : turn_(scopeMutex()) {
-  const uint64_t seed = drawSeed(std::nullopt, device);
   at::Generator cpu = at::detail::getDefaultCPUGenerator();
   const std::lock_guard<std::mutex> lock(cpu.mutex());
   saved_ = cpu.clone();

@@ -6,6 +6,7 @@
 #include <ATen/core/Generator.h>
 #include <c10/core/Device.h>
 
+#include <cstdint>
 #include <mutex>
 #include <optional>
 
@@ -26,6 +27,8 @@ at::Generator cpuGeneratorFor(const std::optional<at::Generator>& generator,
 class DefaultGeneratorScope {
  public:
   explicit DefaultGeneratorScope(c10::DeviceIndex device);
+  // As above with numbers that `seed` determines, whatever a device has drawn.
+  explicit DefaultGeneratorScope(uint64_t seed);
   ~DefaultGeneratorScope();
   DefaultGeneratorScope(const DefaultGeneratorScope&) = delete;
   DefaultGeneratorScope& operator=(const DefaultGeneratorScope&) = delete;

@@ -6,6 +6,7 @@
 #include <c10/core/CPUAllocator.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/runtime/device.h"
 #include "core/runtime/memory.h"
@@ -60,23 +61,28 @@ void HostImages::add(const at::Tensor& tensor, bool read) {
   range.end = std::max(range.end, end);
 }
 
-void HostImages::fetchRange(Range& range) const {
-  const std::size_t bytes = range.end - range.begin;
-  range.host = c10::Storage(c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes),
-      c10::GetCPUAllocator(), /*resizable=*/true));
-  if (!range.read) return;
+c10::Storage HostImages::makeStorage(const Range& range) {
+  return c10::Storage(c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(),
+      static_cast<int64_t>(range.end - range.begin), c10::GetCPUAllocator(),
+      /*resizable=*/true));
+}
+
+// Enqueues.
+void HostImages::copyToHost(const Range& range, c10::Storage* to) {
   const c10::DeviceIndex device = range.sample.device().index();
   const auto* source =
       static_cast<const char*>(range.sample.storage().data()) + range.begin;
-  runtime::copyAsync(range.host.mutable_data(), DIPU_HOST, source, device,
-                     bytes, runtime::currentStreamHandle(device));
+  runtime::copyAsync(to->mutable_data(), DIPU_HOST, source, device,
+                     range.end - range.begin,
+                     runtime::currentStreamHandle(device));
 }
 
 void HostImages::fetch() {
   c10::SmallVector<c10::DeviceIndex, 2> devices;
   for (Range& range : ranges_) {
-    fetchRange(range);
+    range.host = makeStorage(range);
+    if (range.read) copyToHost(range, &range.host);
     const c10::DeviceIndex device = range.sample.device().index();
     if (std::find(devices.begin(), devices.end(), device) == devices.end()) {
       devices.push_back(device);
@@ -90,9 +96,23 @@ void HostImages::fetch() {
   }
 }
 
+const HostImages::Range& HostImages::knownRange(
+    const at::Tensor& tensor) const {
+  return ranges_[images_[by_device_.at(tensor.unsafeGetTensorImpl())].range];
+}
+
+bool HostImages::differs(const at::Tensor& tensor) const {
+  const Range& range = knownRange(tensor);
+  if (range.end == range.begin) return false;
+  c10::Storage now = makeStorage(range);
+  copyToHost(range, &now);
+  runtime::synchronizeStream(runtime::currentStream(tensor.device().index()));
+  return std::memcmp(now.data(), range.host.data(), range.end - range.begin) !=
+         0;
+}
+
 void HostImages::store(const at::Tensor& tensor) const {
-  const Image& image = images_[by_device_.at(tensor.unsafeGetTensorImpl())];
-  const Range& range = ranges_[image.range];
+  const Range& range = knownRange(tensor);
   const c10::DeviceIndex device = tensor.device().index();
   auto* target =
       static_cast<char*>(tensor.storage().mutable_data()) + range.begin;

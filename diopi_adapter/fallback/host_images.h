@@ -33,6 +33,10 @@ class HostImages {
   // device, with whatever has been written to its images. Enqueues.
   void store(const at::Tensor& tensor) const;
 
+  // Whether the range of the storage that was fetched for `tensor` holds other
+  // bytes on the device than here. Blocks.
+  bool differs(const at::Tensor& tensor) const;
+
   // The CPU tensor for a tensor that was added; always the same object.
   const at::Tensor& hostOf(const at::Tensor& tensor) const;
 
@@ -60,7 +64,9 @@ class HostImages {
   };
 
   Range& rangeOf(const at::Tensor& tensor, std::size_t* out_index);
-  void fetchRange(Range& range) const;
+  const Range& knownRange(const at::Tensor& tensor) const;
+  static c10::Storage makeStorage(const Range& range);
+  static void copyToHost(const Range& range, c10::Storage* to);
   at::Tensor makeHost(const at::Tensor& device, const Range& range) const;
 
   std::vector<Range> ranges_;

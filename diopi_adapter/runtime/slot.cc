@@ -58,19 +58,38 @@ void callWrapper(SlotBase& slot, torch::jit::Stack* stack) {
       c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), stack);
 }
 
-void callOnCpu(SlotBase& slot, torch::jit::Stack* stack) {
-  if (!slot.hasCpuFunction()) {
-    fallback::cpuFallback(slot.handle(), stack, fallback::kForced);
-    return;
-  }
-  // The reason holds for this call only: another fallback has its own policy.
+namespace {
+
+// Runs the slot's own CPU function with `reason` for its count, which holds for
+// this call only: another fallback has its own policy.
+void callCpuFunction(SlotBase& slot, torch::jit::Stack* stack,
+                     const char* reason) {
   struct Reason {
-    Reason() { noteRefusal(fallback::kForced); }
+    explicit Reason(const char* reason) { noteRefusal(reason); }
     ~Reason() { noteRefusal(""); }
-  } const reason;
+  } const noted(reason);
   const PassScope scope(&slot, SlotBase::Pass::kCpu);
   slot.handle().redispatchBoxed(
       c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), stack);
+}
+
+}  // namespace
+
+void callOnCpu(SlotBase& slot, torch::jit::Stack* stack) {
+  if (slot.hasCpuFunction()) {
+    callCpuFunction(slot, stack, fallback::kForced);
+  } else {
+    fallback::cpuFallback(slot.handle(), stack, fallback::kForced);
+  }
+}
+
+void computeOnCpu(SlotBase& slot, torch::jit::Stack* stack) {
+  if (slot.hasCpuFunction()) {
+    callCpuFunction(slot, stack, fallback::kCompared);
+  } else {
+    slot.handle().redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU),
+                                  stack);
+  }
 }
 
 namespace detail {

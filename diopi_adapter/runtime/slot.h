@@ -111,6 +111,9 @@ void callWrapper(SlotBase& slot, torch::jit::Stack* stack);
 // For hooks: computes the call on the CPU. Counted as a fallback, though no
 // policy forbids it.
 void callOnCpu(SlotBase& slot, torch::jit::Stack* stack);
+// For debug tools: what the operator gives for arguments that are on the CPU
+// already. Nothing is counted, and the device is not touched.
+void computeOnCpu(SlotBase& slot, torch::jit::Stack* stack);
 
 namespace detail {
 void addSlot(SlotBase& slot);

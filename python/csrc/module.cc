@@ -21,6 +21,7 @@
 #include "diopi_adapter/load_vendor.h"
 #include "diopi_adapter/runtime/symbol_table.h"
 #include "python/csrc/finalization.h"
+#include "python/csrc/observed_call.h"
 #include "python/csrc/probe.h"
 
 namespace py = pybind11;
@@ -167,8 +168,9 @@ void bindVendor(py::module_& m) {
 }
 
 void bindTools(py::module_& m) {
-  py::enum_<debug::Tool>(m, "Tool").value("FORCE_FALLBACK",
-                                          debug::kForceFallback);
+  py::enum_<debug::Tool>(m, "Tool")
+      .value("FORCE_FALLBACK", debug::kForceFallback)
+      .value("OBSERVE", debug::kObserve);
   py::class_<debug::Operator>(m, "Operator")
       .def_readonly("name", &debug::Operator::name)
       .def_readonly("family", &debug::Operator::family)
@@ -205,6 +207,7 @@ PYBIND11_MODULE(_C, m) {
   bindVendor(m);
   bindOperators(m);
   bindTools(m);
+  bindObservedCalls(m);
 }
 
 }  // namespace dipu::python

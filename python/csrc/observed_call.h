@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The calls that Python's debug tools see.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace dipu::python {
+
+// Binds the class Call and _set_observer(function), which makes `function` see
+// the calls of the operators that have Tool.OBSERVE. It gets a Call and has to
+// call run() once. It runs on the thread that calls the operator and holds the
+// lock; operators that it calls itself are not observed, those that the call
+// consists of are. An exception that it raises goes to the caller.
+void bindObservedCalls(pybind11::module_& m);
+
+}  // namespace dipu::python
