@@ -14,7 +14,10 @@ import pytest
 PAGES = sorted(pathlib.Path("docs").glob("debugging*.md"))
 RUN = """
 import doctest, sys
-result = doctest.testfile(sys.argv[1], module_relative=False, encoding="utf-8")
+flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+result = doctest.testfile(
+    sys.argv[1], module_relative=False, encoding="utf-8", optionflags=flags
+)
 sys.exit(1 if result.failed or not result.attempted else 0)
 """
 

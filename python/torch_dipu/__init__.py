@@ -13,11 +13,17 @@ from torch_dipu._counters import count_native_ops, op_counters, ops_report
 from torch_dipu._forced import force_fallback
 from torch_dipu._vendors import VendorError
 from torch_dipu._version import __version__
+from torch_dipu.debug.autocompare import autocompare
+from torch_dipu.debug.comparing import Tolerance
+from torch_dipu.debug.dumping import dump_op_args
 
 __all__ = [
+    "Tolerance",
     "VendorError",
     "__version__",
+    "autocompare",
     "count_native_ops",
+    "dump_op_args",
     "force_fallback",
     "op_counters",
     "ops_report",

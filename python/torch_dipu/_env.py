@@ -22,7 +22,8 @@ class EnvVar:
 
     Attributes:
         name: Name in the environment.
-        type: "str", "path", "bool", "seconds", or the allowed words joined by "|".
+        type: "str", "path", "bool", "count", "seconds", or the allowed words joined by
+            "|".
         default: What an unset variable means, as text.
         doc: One sentence for users.
     """
@@ -60,6 +61,17 @@ class EnvVar:
         if value not in allowed:
             raise ValueError(f"{self.name}={value!r}: use one of {', '.join(allowed)}")
         return value
+
+    def count(self) -> int:
+        """Value of a "count" variable.
+
+        Raises:
+            ValueError: The value is not a whole number, 0 or more.
+        """
+        value = self.text()
+        if value.isascii() and value.isdigit():
+            return int(value)
+        raise ValueError(f"{self.name}={value!r}: use a whole number, such as 10")
 
     def seconds(self) -> float:
         """Value of a "seconds" variable.
@@ -125,6 +137,65 @@ FORCE_FALLBACK = EnvVar(
     "by commas, such as `add.out,conv2d` or `.*`. Takes effect whenever "
     "`os.environ` is changed.",
 )
+DUMP_OP_ARGS = EnvVar(
+    "DIPU_DUMP_OP_ARGS",
+    "0|1|2|3",
+    "0",
+    "Writes the calls of operators: 1 their names, 2 arguments and results too, 3 the "
+    "values of tensors too. Takes effect whenever `os.environ` is changed, like the "
+    "three below.",
+)
+DUMP_OPS = EnvVar(
+    "DIPU_DUMP_OPS_LIST",
+    "str",
+    ".*",
+    "Operators whose calls are written: patterns as in `DIPU_FORCE_FALLBACK_OPS_LIST`.",
+)
+DUMP_DIRECTORY = EnvVar(
+    "DIPU_DUMP_DIR",
+    "path",
+    "",
+    "Folder for a file per operator, which is appended to. Unset: standard output.",
+)
+DUMP_LIMIT = EnvVar(
+    "DIPU_DUMP_LIMIT",
+    "count",
+    "0",
+    "How many calls of each operator are written; 0 for all.",
+)
+AUTOCOMPARE = EnvVar(
+    "DIPU_AUTOCOMPARE_OPS_LIST",
+    "str",
+    "",
+    "Operators whose results are compared with the CPU's: patterns as in "
+    "`DIPU_FORCE_FALLBACK_OPS_LIST`. Takes effect whenever `os.environ` is changed, "
+    "like the four below.",
+)
+AUTOCOMPARE_PRINT = EnvVar(
+    "DIPU_AUTOCOMPARE_PRINT",
+    "all|wrong",
+    "all",
+    "Which comparisons are printed.",
+)
+AUTOCOMPARE_LOG = EnvVar(
+    "DIPU_AUTOCOMPARE_LOG",
+    "path",
+    "",
+    "File to which each comparison is appended as a line of JSON.",
+)
+AUTOCOMPARE_EVERY = EnvVar(
+    "DIPU_AUTOCOMPARE_EVERY",
+    "count",
+    "1",
+    "N compares the first call of each operator and then every N-th.",
+)
+AUTOCOMPARE_WITH = EnvVar(
+    "DIPU_AUTOCOMPARE_WITH",
+    "cpu|float64|finite",
+    "cpu",
+    "What results are compared with: what the CPU computes, what it computes in "
+    "float64, or nothing, but looking for NaN and infinity that no argument had.",
+)
 DIOPI_REVISION = EnvVar(
     "DIPU_DIOPI_REVISION",
     "str",
@@ -166,6 +237,15 @@ TABLE: tuple[EnvVar, ...] = (
     COUNT_NATIVE,
     FALLBACK,
     FORCE_FALLBACK,
+    DUMP_OP_ARGS,
+    DUMP_OPS,
+    DUMP_DIRECTORY,
+    DUMP_LIMIT,
+    AUTOCOMPARE,
+    AUTOCOMPARE_PRINT,
+    AUTOCOMPARE_LOG,
+    AUTOCOMPARE_EVERY,
+    AUTOCOMPARE_WITH,
     DIOPI_REVISION,
     CONVERSIONS,
     CHECK_CONVERSIONS,

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import pathlib
 import threading
 from collections.abc import Iterator
 
@@ -23,16 +22,6 @@ def _apply() -> None:
     _C._choose_operators(_C.Tool.FORCE_FALLBACK, sorted(names))
 
 
-def _text_of(file: pathlib.Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as e:
-        raise ValueError(
-            f"{file.absolute()} cannot be read: {e}. Correct it, or remove it to "
-            "force no operators onto the CPU"
-        ) from e
-
-
 def read_environment() -> None:
     """Forces what DIPU_FORCE_FALLBACK_OPS_LIST and the configuration file name.
 
@@ -42,10 +31,7 @@ def read_environment() -> None:
     """
     variable = _env.FORCE_FALLBACK
     chosen = _operators.choose(_operators.split(variable.text()), variable.name)
-    file = pathlib.Path(CONFIG_FILE)
-    if file.is_file():
-        patterns = _operators.split(_text_of(file))
-        chosen += _operators.choose(patterns, str(file.absolute()))
+    chosen += _operators.choose_from_file(CONFIG_FILE, "force no operators")
     with _lock:
         _from_environment[:] = chosen
         _apply()

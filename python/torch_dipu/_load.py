@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from torch_dipu import _C, _cuda_lookalike, _env, _environ, _forced, _vendors
+from torch_dipu.debug import autocompare, dumping
 
 DEVICE_NAME = "dipu"
 PACKAGE = "torch_dipu"
@@ -79,14 +80,35 @@ def _apply_settings() -> None:
     atexit.register(_C._shutdown, exit_wait)
 
 
+_TOOLS = (
+    (_forced.read_environment, (_env.FORCE_FALLBACK,)),
+    (
+        dumping.read_environment,
+        (_env.DUMP_OP_ARGS, _env.DUMP_OPS, _env.DUMP_DIRECTORY, _env.DUMP_LIMIT),
+    ),
+    (
+        autocompare.read_environment,
+        (
+            _env.AUTOCOMPARE,
+            _env.AUTOCOMPARE_PRINT,
+            _env.AUTOCOMPARE_LOG,
+            _env.AUTOCOMPARE_EVERY,
+            _env.AUTOCOMPARE_WITH,
+        ),
+    ),
+)
+
+
 def _start_tools() -> None:
     """Switches on the debug tools that the environment asks for.
 
     Raises:
         ValueError: A variable has a value that it must not have.
     """
-    _forced.read_environment()
-    _environ.watch(_env.FORCE_FALLBACK.name, _forced.read_environment)
+    for read, variables in _TOOLS:
+        read()
+        for variable in variables:
+            _environ.watch(variable.name, read)
 
 
 def is_report() -> bool:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import pathlib
 import re
 import warnings
 from collections.abc import Iterable
@@ -65,6 +66,29 @@ def choose(patterns: Iterable[str], source: str) -> list[str]:
             _warn_of_no_match(pattern.pattern, source, operators)
         chosen |= found
     return sorted(chosen)
+
+
+def choose_from_file(name: str, purpose: str) -> list[str]:
+    """Names of the operators that the patterns in a file describe.
+
+    Args:
+        name: Of a file in the current folder; there need not be one.
+        purpose: What to remove it for, for messages: "force no operators".
+
+    Raises:
+        ValueError: The file cannot be read, or a pattern is not a regular expression.
+    """
+    file = pathlib.Path(name)
+    if not file.is_file():
+        return []
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        raise ValueError(
+            f"{file.absolute()} cannot be read: {e}. Correct it, or remove it to "
+            f"{purpose}"
+        ) from e
+    return choose(split(text), str(file.absolute()))
 
 
 def _warn_of_no_match(

@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Autocompare: each result of chosen operators beside what the CPU computes.
+
+Note [Autocompare]
+Before the operator runs, its arguments are copied to the CPU; the CPU computes the
+call from the copies, and results and written arguments are compared. Arguments that
+are not written must have the same bytes on the device afterwards. The gradients'
+operators and the optimizers' are operators like the others.
+
+A sum of many numbers that cancel each other may differ although both sides are right.
+So what exceeds the tolerance is computed once more in float64, unless the operator
+writes to its arguments: the device is wrong only if it is further off than the CPU by
+more than `_WORSE_THAN_CPU`.
+
+Random numbers differ between generators; there the distributions are compared.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+import pathlib
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+
+from torch_dipu import _C, _env, _operators
+from torch_dipu.debug import comparing, describing, results, watching
+from torch_dipu.debug.comparing import Difference, Tolerance
+from torch_dipu.debug.results import Comparison, Report
+
+CONFIG_FILE = ".dipu_autocompare_op_list.config"
+_WORSE_THAN_CPU = 4.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What a comparison is made with; see `autocompare`."""
+
+    against: str = "cpu"
+    every: int = 1
+    print_all: bool = True
+    log: str = ""
+    tolerances: Mapping[str, Tolerance] = dataclasses.field(default_factory=dict)
+
+
+def _on_cpu(value: Any) -> Any:
+    return value.cpu() if isinstance(value, torch.Tensor) else value
+
+
+_Named = list[tuple[str, Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Begun:
+    """What has to be known of a call when it has been computed.
+
+    Attributes:
+        number: Which call of the operator it is, from 1.
+        written: Arguments that it writes to.
+        finite: Whether no argument holds NaN or infinity; True when it does not matter.
+    """
+
+    number: int
+    written: _Named
+    finite: bool
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        return not value.is_floating_point() or bool(value.cpu().isfinite().all())
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _outputs(returned: list[_C.Value], written: _Named) -> _Named:
+    """Written arguments, then the results that are none of them: out, out1 ..."""
+    outputs = list(written)
+    known = {id(value) for _, value in written}
+    for i, item in enumerate(returned):
+        name = item.name or f"out{i or ''}"
+        for pair in comparing.flatten(name, item.value):
+            if id(pair[1]) not in known:
+                outputs.append(pair)
+    return outputs
+
+
+def _reference_outputs(call: _C.Call) -> _Named:
+    written = [
+        pair
+        for item in call.reference_arguments()
+        if item.written
+        for pair in comparing.flatten(item.name, item.value)
+    ]
+    return _outputs(call.reference_results(), written)
+
+
+def _find_not_finite(outputs: _Named) -> list[Difference]:
+    return [
+        Difference(name, close=False, problem="NaN or infinity, which no argument has")
+        for name, value in outputs
+        if not _is_finite(value)
+    ]
+
+
+class _Comparer:
+    """Compares the calls that it sees."""
+
+    def __init__(self, options: Options) -> None:
+        self.report = Report()
+        self._options = options
+        self._functions = {op.name: op.function for op in _C._operators()}
+        self._lock = threading.Lock()  # guards the report and keeps lines together
+        self._log = open(options.log, "a") if options.log else None  # noqa: SIM115
+
+    def close(self) -> None:
+        if self._log is not None:
+            self._log.close()
+
+    def before(self, call: _C.Call) -> _Begun | None:
+        with self._lock:
+            self.report.calls[call.name] += 1
+            number = self.report.calls[call.name]
+        if (number - 1) % self._options.every:
+            return None
+        call.prepare_reference()
+        arguments = call.arguments()
+        written = [
+            pair
+            for item in arguments
+            if item.written
+            for pair in comparing.flatten(item.name, item.value)
+        ]
+        finite = self._options.against != "finite" or all(
+            _is_finite(value)
+            for item in arguments
+            for _, value in comparing.flatten(item.name, item.value)
+        )
+        return _Begun(number, written, finite)
+
+    def after(self, call: _C.Call, state: _Begun | None) -> None:
+        if state is None:
+            return
+        actual = _outputs(call.results(), state.written)
+        if self._options.against == "finite":
+            differences = _find_not_finite(actual) if state.finite else []
+            expected: _Named = []
+        else:
+            expected, differences = self._compare(call, actual)
+        differences += [
+            Difference(name, close=False, problem="changed, though it is only read")
+            for name in call.changed_arguments()
+        ]
+        self._report(call, state.number, differences, dict(actual), dict(expected))
+
+    def _compare(
+        self, call: _C.Call, actual: _Named
+    ) -> tuple[_Named, list[Difference]]:
+        call.run_reference(self._options.against == "float64")
+        on_cpu = [(name, _on_cpu(value)) for name, value in actual]
+        expected = _reference_outputs(call)
+        pairs = list(zip(on_cpu, expected, strict=True))
+        differences = [
+            self._difference(call, name, value, other)
+            for (name, value), (_, other) in pairs
+        ]
+        doubtful = [i for i, d in enumerate(differences) if not d.close]
+        may_repeat = not call.is_random and not call.writes_arguments
+        if doubtful and may_repeat and self._options.against == "cpu":
+            call.run_reference(True)
+            exact = _reference_outputs(call)
+            for i in doubtful:
+                (_, value), (_, other) = pairs[i]
+                if _as_good_as(value, other, exact[i][1]):
+                    differences[i] = dataclasses.replace(differences[i], close=True)
+        return expected, differences
+
+    def _difference(
+        self, call: _C.Call, name: str, actual: Any, expected: Any
+    ) -> Difference:
+        if not isinstance(actual, torch.Tensor):
+            same = actual == expected or (actual != actual and expected != expected)
+            text = "" if same else f"{actual!r} instead of {expected!r}"
+            return Difference(name, close=same, problem=text)
+        if call.is_random:
+            return comparing.compare_distributions(name, actual, expected)
+        tolerance = self._options.tolerances.get(call.name)
+        return comparing.compare_tensors(name, actual, expected, tolerance)
+
+    def _report(
+        self,
+        call: _C.Call,
+        number: int,
+        differences: list[Difference],
+        actual: dict[str, Any],
+        expected: dict[str, Any],
+    ) -> None:
+        close = all(difference.close for difference in differences)
+        with self._lock:
+            self.report.comparisons += 1
+            comparison = Comparison(
+                self.report.comparisons,
+                call.name,
+                self._functions.get(call.name, ""),
+                number,
+                tuple(differences),
+                () if close and self._log is None else tuple(describing.user_stack()),
+            )
+            if not close:
+                self.report.wrong.append(comparison)
+            if self._log is not None:
+                self._log.write(results.json_line(comparison))
+                self._log.flush()
+            if self._options.print_all or not close:
+                sys.stdout.write(results.text(comparison, actual, expected))
+                sys.stdout.flush()
+
+
+def _as_good_as(actual: Any, expected: Any, exact: Any) -> bool:
+    """Whether `actual` is hardly further from `exact` than `expected` is."""
+    if not isinstance(actual, torch.Tensor) or not actual.is_floating_point():
+        return False
+    if actual.shape != exact.shape or exact.numel() == 0:
+        return False
+    off = (actual.double() - exact).abs().max()
+    allowed = (expected.double() - exact).abs().max() * _WORSE_THAN_CPU
+    return bool(off <= allowed)
+
+
+_from_environment: _Comparer | None = None
+
+
+def _environment_patterns() -> list[str]:
+    variable = _env.AUTOCOMPARE
+    chosen = _operators.choose(_operators.split(variable.text()), variable.name)
+    return chosen + _operators.choose_from_file(CONFIG_FILE, "compare no operators")
+
+
+def read_environment() -> None:
+    """Compares what the environment and the configuration file ask for.
+
+    Raises:
+        ValueError: A variable has a value that it must not have, or the file cannot be
+            read.
+    """
+    global _from_environment
+    every = _env.AUTOCOMPARE_EVERY.count()
+    if every == 0:
+        raise ValueError(f"{_env.AUTOCOMPARE_EVERY.name}='0': use at least 1")
+    options = Options(
+        against=_env.AUTOCOMPARE_WITH.choice(),
+        every=every,
+        print_all=_env.AUTOCOMPARE_PRINT.choice() == "all",
+        log=_env.AUTOCOMPARE_LOG.text(),
+    )
+    operators = _environment_patterns()
+    if _from_environment is not None:
+        watching.watch(_from_environment, ())
+        _from_environment.close()
+        _from_environment = None
+    if operators:
+        _from_environment = _Comparer(options)
+        watching.watch(_from_environment, operators)
+
+
+@contextlib.contextmanager
+def autocompare(
+    *patterns: str,
+    against: str = "cpu",
+    every: int = 1,
+    print_all: bool = False,
+    log: str | pathlib.Path = "",
+    tolerances: Mapping[str, Tolerance] | None = None,
+) -> Iterator[Report]:
+    """Compares the operators that the patterns describe with the CPU within the block.
+
+    Args:
+        *patterns: As for `force_fallback`; none means all.
+        against: "cpu": what the CPU computes in the same types; "float64": what it
+            computes in float64; "finite": nothing, but NaN and infinity are found.
+        every: Compares the first call of each operator and then every N-th.
+        print_all: Prints right results too, not only wrong ones.
+        log: File to which each comparison is appended as a line of JSON.
+        tolerances: By the operator's name, instead of those of the dtype.
+
+    Yields:
+        The report, which grows.
+
+    Raises:
+        ValueError: A pattern is not a regular expression, `against` is none of the
+            above or `every` is less than 1.
+        OSError: The log cannot be written.
+    """
+    if against not in ("cpu", "float64", "finite"):
+        raise ValueError(f"against={against!r}: use 'cpu', 'float64' or 'finite'")
+    if every < 1:
+        raise ValueError(f"every={every}: use at least 1")
+    chosen = _operators.choose(patterns or (".*",), "autocompare")
+    comparer = _Comparer(
+        Options(against, every, print_all, str(log), dict(tolerances or {}))
+    )
+    watching.watch(comparer, chosen)
+    try:
+        yield comparer.report
+    finally:
+        watching.watch(comparer, ())
+        comparer.close()
