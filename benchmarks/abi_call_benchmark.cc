@@ -3,10 +3,7 @@
 // Caller's time of one operator call across the C contract: three tensor
 // handles, the operator library's checks, and the enqueue; no torch. The time
 // reported per iteration is that of one call. `loop_ns`, the time of a fixed
-// loop, tells how fast the processor ran meanwhile: compare runs whose loops
-// took as long. The smallest repetition is the one without interruptions.
-//
-//   ./bazelw run //benchmarks:abi_call
+// loop, tells how fast the processor ran meanwhile. abi_call.py runs it.
 #include <benchmark/benchmark.h>
 #include <diopi/functions.h>
 
