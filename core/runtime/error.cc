@@ -5,9 +5,11 @@
 #include <c10/util/Logging.h>
 #include <c10/util/StringUtil.h>
 
+#include <atomic>
 #include <string>
 
 #include "core/loader/text.h"
+#include "core/runtime/explainer.h"
 #include "core/runtime/vendor.h"
 
 namespace dipu::runtime {
@@ -18,10 +20,20 @@ std::string messageOf(const loader::VendorError& error, int32_t device) {
   if (error.vendor_code != 0) {
     text += c10::str(" (vendor code ", error.vendor_code, ")");
   }
-  if (error.code == DIPU_INTERNAL && device != DIPU_HOST) {
-    text += "; if later calls fail too, only a new process can use the device";
-  }
   return text;
+}
+
+std::atomic<Explainer> g_explainer{nullptr};
+
+std::string explanation(int32_t device, const std::string& message) {
+  constexpr char kLasting[] =
+      "; if later calls fail too, only a new process can use the device";
+  const Explainer explain = g_explainer.load(std::memory_order_acquire);
+  if (explain != nullptr) return kLasting + explain(device, message);
+  return c10::str(
+      kLasting,
+      ". An operator called earlier may be the cause: set "
+      "DIPU_LAUNCH_BLOCKING=1 to wait for each one and learn which");
 }
 
 }  // namespace
@@ -29,6 +41,9 @@ std::string messageOf(const loader::VendorError& error, int32_t device) {
 void throwError(dipu_error* error, int32_t device) {
   const loader::VendorError taken = loader::takeError(error);
   std::string text = messageOf(taken, device);
+  if (taken.code == DIPU_INTERNAL && device != DIPU_HOST) {
+    text += explanation(device, text);
+  }
   switch (taken.code) {
     case DIPU_RESOURCE_EXHAUSTED:
       TORCH_CHECK_WITH(OutOfMemoryError, false, text);
@@ -49,6 +64,10 @@ void throwError(dipu_error* error, int32_t device) {
     default:
       TORCH_CHECK(false, text);
   }
+}
+
+void setExplainer(Explainer explainer) noexcept {
+  g_explainer.store(explainer, std::memory_order_release);
 }
 
 bool succeeded(dipu_error* error, const char* what) noexcept {

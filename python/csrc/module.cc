@@ -14,6 +14,7 @@
 
 #include "core/random/generator.h"
 #include "core/runtime/device.h"
+#include "core/runtime/explainer.h"
 #include "core/runtime/vendor.h"
 #include "diopi_adapter/cuda_lookalike/cuda_lookalike.h"
 #include "diopi_adapter/debug/tools.h"
@@ -167,7 +168,30 @@ void bindVendor(py::module_& m) {
   m.def("_require_initialization", &requireInitialization);
 }
 
+// Never destroyed: operators may fail while the interpreter ends.
+py::object& errorExplainer() {
+  static auto* const instance = new py::object;
+  return *instance;
+}
+
+std::string explainError(int32_t device, const std::string& message) {
+  if (Py_IsInitialized() == 0) return "";
+  const py::gil_scoped_acquire gil;
+  try {
+    return py::cast<std::string>(errorExplainer()(device, message));
+  } catch (py::error_already_set& error) {
+    return std::string("; explaining it failed: ") + error.what();
+  }
+}
+
+void setErrorExplainer(const py::object& function) {
+  runtime::setExplainer(nullptr);
+  errorExplainer() = function;
+  if (!function.is_none()) runtime::setExplainer(&explainError);
+}
+
 void bindTools(py::module_& m) {
+  m.def("_set_error_explainer", &setErrorExplainer);
   py::enum_<debug::Tool>(m, "Tool")
       .value("FORCE_FALLBACK", debug::kForceFallback)
       .value("OBSERVE", debug::kObserve);

@@ -196,6 +196,21 @@ AUTOCOMPARE_WITH = EnvVar(
     "What results are compared with: what the CPU computes, what it computes in "
     "float64, or nothing, but looking for NaN and infinity that no argument had.",
 )
+LAUNCH_BLOCKING = EnvVar(
+    "DIPU_LAUNCH_BLOCKING",
+    "bool",
+    "0",
+    "1 waits for the device after each operator, so that a failure is reported by the "
+    "operator that caused it, with its arguments and its line in Python. Takes effect "
+    "whenever `os.environ` is changed, like the one below.",
+)
+TRACE_LAUNCHES = EnvVar(
+    "DIPU_TRACE_LAUNCHES",
+    "count",
+    "0",
+    "N keeps the last N calls of operators, so that a failure that is reported later "
+    "names those that may have caused it. Nothing waits.",
+)
 DIOPI_REVISION = EnvVar(
     "DIPU_DIOPI_REVISION",
     "str",
@@ -246,6 +261,8 @@ TABLE: tuple[EnvVar, ...] = (
     AUTOCOMPARE_LOG,
     AUTOCOMPARE_EVERY,
     AUTOCOMPARE_WITH,
+    LAUNCH_BLOCKING,
+    TRACE_LAUNCHES,
     DIOPI_REVISION,
     CONVERSIONS,
     CHECK_CONVERSIONS,

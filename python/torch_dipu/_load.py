@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from torch_dipu import _C, _cuda_lookalike, _env, _environ, _forced, _vendors
-from torch_dipu.debug import autocompare, dumping
+from torch_dipu.debug import autocompare, dumping, launches
 
 DEVICE_NAME = "dipu"
 PACKAGE = "torch_dipu"
@@ -96,6 +96,7 @@ _TOOLS = (
             _env.AUTOCOMPARE_WITH,
         ),
     ),
+    (launches.read_environment, (_env.LAUNCH_BLOCKING, _env.TRACE_LAUNCHES)),
 )
 
 
