@@ -86,7 +86,7 @@ at::Tensor Reference::cpuTensor(const at::Tensor& tensor) {
   return converted;
 }
 
-void Reference::run(Precision precision) {
+void Reference::makeArguments(Precision precision) {
   precision_ = precision;
   arguments_.clear();
   doubles_.clear();
@@ -94,6 +94,10 @@ void Reference::run(Precision precision) {
   for (std::size_t i = 0; i < given_.size(); ++i) {
     arguments_.push_back(cpuArgument(declared[i], given_[i]));
   }
+}
+
+void Reference::run(Precision precision) {
+  makeArguments(precision);
   std::unique_ptr<fallback::DefaultGeneratorScope> generator;
   if (!has_generator_ &&
       slot_.handle().hasTag(at::Tag::nondeterministic_seeded)) {

@@ -38,13 +38,16 @@ class Reference {
   // Whether the operator writes to arguments: then run() can be called once.
   bool writesArguments() const { return !written_.empty(); }
 
-  // Computes on the CPU. Throws what the operator throws.
+  // Makes arguments() anew from what was copied, which run() may have written.
+  void makeArguments(Precision precision);
+
+  // As above, and computes on the CPU. Throws what the operator throws.
   void run(Precision precision);
 
   // The results, all on the CPU. Empty before run().
   const std::vector<c10::IValue>& results() const { return results_; }
 
-  // The arguments of the last run(), with what it has written to them.
+  // What makeArguments() made, with what the last run() has written to them.
   const std::vector<c10::IValue>& arguments() const { return arguments_; }
 
   // Positions of the arguments that have other values on the device than when
@@ -65,9 +68,9 @@ class Reference {
   std::vector<c10::IValue> results_;
   fallback::HostImages images_;
   std::vector<at::Tensor> written_;  // tensors of the device
-  // In the last run() with kDouble: what stands for each image.
+  // With kDouble: what stands for each image.
   std::vector<std::pair<at::Tensor, at::Tensor>> doubles_;
-  Precision precision_ = Precision::kSame;  // of the last run()
+  Precision precision_ = Precision::kSame;  // of arguments_
   bool has_generator_ = false;
 };
 

@@ -109,6 +109,18 @@ class ObservedCall {
         torch::jit::last(*stack_, schema().returns().size()).vec());
   }
 
+  // Before run(): the arguments as they are now, on the CPU.
+  std::vector<Value> copyArguments() {
+    requireOpen();
+    std::optional<Reference> copies;
+    {
+      const py::gil_scoped_release no_gil;
+      copies.emplace(slot_, *stack_);
+      copies->makeArguments(Reference::Precision::kSame);
+    }
+    return argumentValues(copies->arguments());
+  }
+
   void prepareReference() {
     requireOpen();
     const py::gil_scoped_release no_gil;
@@ -248,6 +260,7 @@ void bindObservedCalls(py::module_& m) {
       .def_property_readonly("is_random", &ObservedCall::isRandom)
       .def_property_readonly("writes_arguments", &ObservedCall::writesArguments)
       .def("arguments", &ObservedCall::arguments)
+      .def("copy_arguments", &ObservedCall::copyArguments)
       .def("run", &ObservedCall::run)
       .def("results", &ObservedCall::results)
       .def("prepare_reference", &ObservedCall::prepareReference)

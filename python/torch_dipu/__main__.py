@@ -8,13 +8,15 @@ import sys
 import warnings
 
 _USAGE = """\
-usage: python -m torch_dipu [env]
+usage: python -m torch_dipu [env | compare LOG [OTHER] [--html FILE] | replay FILE]
 
 Prints the installed vendors and the devices of the one that is loaded, and why
 a vendor does not load or has no device. The status is 1 when the settings ask
 for what cannot be had, such as a vendor that does not load.
 
+  compare     sum up a log of autocompare, or find where two runs part
   env         print the reference of environment variables
+  replay      repeat a call that autocompare has saved
   -h, --help  print this
 """
 
@@ -96,6 +98,10 @@ def main(argv: list[str]) -> int:
     """
     from torch_dipu import _env, _load
 
+    if argv[:1] in (["compare"], ["replay"]):
+        from torch_dipu.debug import commands
+
+        return getattr(commands, argv[0])(argv[1:])
     if argv == ["env"]:
         print(_env.markdown(), end="")
         return 0

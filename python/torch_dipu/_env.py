@@ -169,7 +169,7 @@ AUTOCOMPARE = EnvVar(
     "",
     "Operators whose results are compared with the CPU's: patterns as in "
     "`DIPU_FORCE_FALLBACK_OPS_LIST`. Takes effect whenever `os.environ` is changed, "
-    "like the four below.",
+    "like the five below.",
 )
 AUTOCOMPARE_PRINT = EnvVar(
     "DIPU_AUTOCOMPARE_PRINT",
@@ -182,6 +182,13 @@ AUTOCOMPARE_LOG = EnvVar(
     "path",
     "",
     "File to which each comparison is appended as a line of JSON.",
+)
+AUTOCOMPARE_SAVE = EnvVar(
+    "DIPU_AUTOCOMPARE_SAVE",
+    "path",
+    "",
+    "Folder for a file with the first wrong call of each operator, which "
+    "`python -m torch_dipu replay` repeats on any vendor.",
 )
 AUTOCOMPARE_EVERY = EnvVar(
     "DIPU_AUTOCOMPARE_EVERY",
@@ -259,6 +266,7 @@ TABLE: tuple[EnvVar, ...] = (
     AUTOCOMPARE,
     AUTOCOMPARE_PRINT,
     AUTOCOMPARE_LOG,
+    AUTOCOMPARE_SAVE,
     AUTOCOMPARE_EVERY,
     AUTOCOMPARE_WITH,
     LAUNCH_BLOCKING,

@@ -92,6 +92,7 @@ _TOOLS = (
             _env.AUTOCOMPARE,
             _env.AUTOCOMPARE_PRINT,
             _env.AUTOCOMPARE_LOG,
+            _env.AUTOCOMPARE_SAVE,
             _env.AUTOCOMPARE_EVERY,
             _env.AUTOCOMPARE_WITH,
         ),

@@ -29,7 +29,7 @@ from typing import Any
 import torch
 
 from torch_dipu import _C, _env, _operators
-from torch_dipu.debug import comparing, describing, results, watching
+from torch_dipu.debug import comparing, describing, replaying, results, watching
 from torch_dipu.debug.comparing import Difference, Tolerance
 from torch_dipu.debug.results import Comparison, Report
 
@@ -45,6 +45,7 @@ class Options:
     every: int = 1
     print_all: bool = True
     log: str = ""
+    save: str = ""
     tolerances: Mapping[str, Tolerance] = dataclasses.field(default_factory=dict)
 
 
@@ -63,11 +64,13 @@ class _Begun:
         number: Which call of the operator it is, from 1.
         written: Arguments that it writes to.
         finite: Whether no argument holds NaN or infinity; True when it does not matter.
+        copies: All arguments as they were, when wrong calls are saved.
     """
 
     number: int
     written: _Named
     finite: bool
+    copies: list[_C.Value]
 
 
 def _is_finite(value: Any) -> bool:
@@ -106,6 +109,14 @@ def _find_not_finite(outputs: _Named) -> list[Difference]:
     ]
 
 
+def _summaries(outputs: dict[str, Any]) -> tuple[results.Summary, ...]:
+    return tuple(
+        results.summary_of(name, value)
+        for name, value in outputs.items()
+        if isinstance(value, torch.Tensor)
+    )
+
+
 class _Comparer:
     """Compares the calls that it sees."""
 
@@ -139,7 +150,8 @@ class _Comparer:
             for item in arguments
             for _, value in comparing.flatten(item.name, item.value)
         )
-        return _Begun(number, written, finite)
+        copies = call.copy_arguments() if self._options.save else []
+        return _Begun(number, written, finite, copies)
 
     def after(self, call: _C.Call, state: _Begun | None) -> None:
         if state is None:
@@ -154,7 +166,7 @@ class _Comparer:
             Difference(name, close=False, problem="changed, though it is only read")
             for name in call.changed_arguments()
         ]
-        self._report(call, state.number, differences, dict(actual), dict(expected))
+        self._report(call, state, differences, dict(actual), dict(expected))
 
     def _compare(
         self, call: _C.Call, actual: _Named
@@ -190,10 +202,19 @@ class _Comparer:
         tolerance = self._options.tolerances.get(call.name)
         return comparing.compare_tensors(name, actual, expected, tolerance)
 
+    def _save(self, comparison: Comparison, arguments: list[_C.Value]) -> None:
+        """Saves the first wrong call of each operator."""
+        operators = [other.operator for other in self.report.wrong]
+        if self._options.save and operators.count(comparison.operator) == 1:
+            folder = pathlib.Path(self._options.save)
+            folder.mkdir(parents=True, exist_ok=True)
+            name = f"{comparison.sequence:06}_{comparison.operator}.pt"
+            replaying.save(folder / name, comparison, arguments)
+
     def _report(
         self,
         call: _C.Call,
-        number: int,
+        state: _Begun,
         differences: list[Difference],
         actual: dict[str, Any],
         expected: dict[str, Any],
@@ -205,12 +226,15 @@ class _Comparer:
                 self.report.comparisons,
                 call.name,
                 self._functions.get(call.name, ""),
-                number,
+                state.number,
                 tuple(differences),
+                call.is_random,
                 () if close and self._log is None else tuple(describing.user_stack()),
+                () if self._log is None else _summaries(actual),
             )
             if not close:
                 self.report.wrong.append(comparison)
+                self._save(comparison, state.copies)
             if self._log is not None:
                 self._log.write(results.json_line(comparison))
                 self._log.flush()
@@ -255,6 +279,7 @@ def read_environment() -> None:
         every=every,
         print_all=_env.AUTOCOMPARE_PRINT.choice() == "all",
         log=_env.AUTOCOMPARE_LOG.text(),
+        save=_env.AUTOCOMPARE_SAVE.text(),
     )
     operators = _environment_patterns()
     if _from_environment is not None:
@@ -273,6 +298,7 @@ def autocompare(
     every: int = 1,
     print_all: bool = False,
     log: str | pathlib.Path = "",
+    save: str | pathlib.Path = "",
     tolerances: Mapping[str, Tolerance] | None = None,
 ) -> Iterator[Report]:
     """Compares the operators that the patterns describe with the CPU within the block.
@@ -284,6 +310,8 @@ def autocompare(
         every: Compares the first call of each operator and then every N-th.
         print_all: Prints right results too, not only wrong ones.
         log: File to which each comparison is appended as a line of JSON.
+        save: Folder for a file with the first wrong call of each operator, which
+            `python -m torch_dipu replay` repeats.
         tolerances: By the operator's name, instead of those of the dtype.
 
     Yields:
@@ -300,7 +328,7 @@ def autocompare(
         raise ValueError(f"every={every}: use at least 1")
     chosen = _operators.choose(patterns or (".*",), "autocompare")
     comparer = _Comparer(
-        Options(against, every, print_all, str(log), dict(tolerances or {}))
+        Options(against, every, print_all, str(log), str(save), dict(tolerances or {}))
     )
     watching.watch(comparer, chosen)
     try:

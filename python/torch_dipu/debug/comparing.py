@@ -60,6 +60,21 @@ class Difference:
     worst: tuple[int, ...] | None = None
     wrong: int = 0
 
+    def verdict(self) -> str:
+        """In words, beginning with "allclose" or "not_allclose"."""
+        word = "allclose" if self.close else "not_allclose"
+        if self.problem:
+            return f"{word}: {self.problem}"
+        if self.max_absolute == 0:
+            return word
+        errors = (
+            f"{word}: max absolute {self.max_absolute:.3g}, "
+            f"relative {self.max_relative:.3g}, ulp {self.max_ulp:.3g}"
+        )
+        if self.worst is None:
+            return errors
+        return f"{errors}, {self.wrong} wrong, worst at {list(self.worst)}"
+
 
 def flatten(name: str, value: Any) -> list[tuple[str, Any]]:
     """The value with a name, or those of a list: "out[0]", "out[1]"."""

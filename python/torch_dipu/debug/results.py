@@ -15,6 +15,40 @@ from torch_dipu.debug.comparing import Difference
 
 
 @dataclasses.dataclass(frozen=True)
+class Summary:
+    """One tensor that the device has computed.
+
+    Attributes:
+        name: Of the result or written argument.
+        dtype: "float32".
+        sizes: Of its dimensions.
+        sum: Of its elements, in float64.
+        absolute_sum: Of their absolute values.
+    """
+
+    name: str
+    dtype: str
+    sizes: tuple[int, ...]
+    sum: float
+    absolute_sum: float
+
+
+def summary_of(name: str, tensor: torch.Tensor) -> Summary:
+    """Sums over a tensor of any device."""
+    values = tensor.cpu()
+    if values.is_complex():
+        values = torch.view_as_real(values)
+    values = values.double()
+    return Summary(
+        name,
+        str(tensor.dtype).removeprefix("torch."),
+        tuple(tensor.shape),
+        float(values.sum()),
+        float(values.abs().sum()),
+    )
+
+
+@dataclasses.dataclass(frozen=True)
 class Comparison:
     """One call of an operator, compared.
 
@@ -24,7 +58,9 @@ class Comparison:
         function: Of DIOPI; "" when the operator is hand-written.
         call: Which call of the operator it was, from 1.
         differences: Of results, written arguments and changed arguments.
+        random: Whether the operator draws random numbers.
         stack: Innermost Python callers; empty in threads that compute gradients.
+        results: Sums over what the device has computed, for comparing runs.
     """
 
     sequence: int
@@ -32,7 +68,9 @@ class Comparison:
     function: str
     call: int
     differences: tuple[Difference, ...]
+    random: bool
     stack: tuple[str, ...]
+    results: tuple[Summary, ...] = ()
 
     @property
     def close(self) -> bool:
@@ -64,21 +102,6 @@ def json_line(comparison: Comparison) -> str:
     return json.dumps(fields, allow_nan=True) + "\n"
 
 
-def _verdict(difference: Difference) -> str:
-    word = "allclose" if difference.close else "not_allclose"
-    if difference.problem:
-        return f"{word}: {difference.problem}"
-    if difference.max_absolute == 0:
-        return word
-    errors = (
-        f"{word}: max absolute {difference.max_absolute:.3g}, "
-        f"relative {difference.max_relative:.3g}, ulp {difference.max_ulp:.3g}"
-    )
-    if difference.worst is None:
-        return errors
-    return f"{errors}, {difference.wrong} wrong, worst at {list(difference.worst)}"
-
-
 def text(
     comparison: Comparison, actual: dict[str, Any], expected: dict[str, Any]
 ) -> str:
@@ -96,7 +119,7 @@ def text(
             value = side.get(difference.name)
             if isinstance(value, torch.Tensor):
                 lines.append("\t" + describing.tensor_text(value))
-        lines.append("\t" + _verdict(difference))
+        lines.append("\t" + difference.verdict())
     if not comparison.close:
         lines += [f"\tcalled at {frame}" for frame in comparison.stack]
     return "".join(line + "\n" for line in lines)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A log of comparisons as one HTML page without anything from elsewhere."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+
+from torch_dipu.debug import logs
+
+_STYLE = """
+body { font: 14px sans-serif; margin: 2em; color: #222; }
+table { border-collapse: collapse; margin: 1em 0; }
+th, td { border: 1px solid #ccc; padding: 3px 10px; text-align: left; }
+th { background: #eee; position: sticky; top: 0; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; }
+tr.wrong td { background: #fbdada; }
+pre { background: #f6f6f6; padding: 1em; overflow-x: auto; }
+.good { color: #176b2c; } .bad { color: #a01818; }
+"""
+
+
+def _row(cells: Iterable[str], css: str = "") -> str:
+    return f'<tr class="{css}">{"".join(cells)}</tr>'
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f'<td class="number">{value:.3g}</td>'
+    if isinstance(value, int):
+        return f'<td class="number">{value}</td>'
+    return f"<td>{html.escape(str(value))}</td>"
+
+
+def _totals(lines: Sequence[logs.Line]) -> str:
+    heads = (
+        "operator",
+        "function",
+        "calls compared",
+        "wrong",
+        "max absolute error",
+        "max relative error",
+        "max ulp",
+    )
+    rows = [_row(f"<th>{head}</th>" for head in heads)]
+    for total in logs.totals(lines):
+        values = (
+            total.operator,
+            total.function,
+            total.calls,
+            total.wrong,
+            total.max_absolute,
+            total.max_relative,
+            total.max_ulp,
+        )
+        rows.append(_row(map(_cell, values), "wrong" if total.wrong else ""))
+    return f"<table>{''.join(rows)}</table>"
+
+
+def _first(lines: Sequence[logs.Line]) -> str:
+    line = logs.first_wrong(lines)
+    if line is None:
+        return '<p class="good">No result is wrong.</p>'
+    problems = [
+        f"{d['name']}: {d['problem'] or 'values differ'}, max absolute error "
+        f"{d['max_absolute']:.3g}, {d['wrong']} wrong, worst at {d['worst']}"
+        for d in line["differences"]
+        if not d["close"]
+    ]
+    text = "\n".join([*problems, *(f"called at {frame}" for frame in line["stack"])])
+    title = f"{line['operator']}, call {line['call']}, comparison {line['sequence']}"
+    return (
+        f'<h2 class="bad">First wrong result: {html.escape(title)}</h2>'
+        f"<pre>{html.escape(text)}</pre>"
+    )
+
+
+def render(lines: Sequence[logs.Line], title: str) -> str:
+    """The page.
+
+    Args:
+        lines: Of the log.
+        title: For people.
+    """
+    wrong = sum(not line["close"] for line in lines)
+    return (
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>"
+        f"<h1>{html.escape(title)}</h1>"
+        f"<p>{len(lines)} comparisons, {wrong} wrong.</p>"
+        f"{_first(lines)}<h2>Operators</h2>{_totals(lines)}</body></html>\n"
+    )

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logs of autocompare and saved calls, used by the commands that read them."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import torch
+import torch_dipu
+from torch_dipu.debug import logs, replaying
+
+EXACT = torch_dipu.Tolerance(0, 0)
+
+
+def command(*arguments: str | pathlib.Path) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "torch_dipu", *map(str, arguments)],
+        env=os.environ.copy(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def log_run(path: pathlib.Path, scale: float = 1.0, more: bool = False) -> pathlib.Path:
+    x = torch.arange(24.0).reshape(4, 6).to("dipu")
+    with torch_dipu.autocompare(log=path):
+        y = x.add(1)
+        y.mul_(2 * scale)
+        torch.empty(5, device="dipu").uniform_()
+        y.sum()
+        if more:
+            y.exp()
+    return path
+
+
+@pytest.fixture
+def wrong(tmp_path: pathlib.Path) -> pathlib.Path:
+    """Logs and saved calls of a run in which exp is held for wrong."""
+    x = torch.randn(4, 6).to("dipu").t()
+    with torch_dipu.autocompare(
+        against="float64",
+        log=tmp_path / "wrong.jsonl",
+        save=tmp_path / "saved",
+        tolerances={"exp": EXACT, "add_.Tensor": EXACT},
+    ) as report:
+        for _ in range(2):
+            x.exp()
+        x.add_(torch.full((6, 1), 0.1, device="dipu"), alpha=3)
+    assert report.wrong_operators == ["exp", "add_.Tensor"]
+    return tmp_path
+
+
+def test_equal_runs_do_not_part(tmp_path: pathlib.Path) -> None:
+    one, two = log_run(tmp_path / "1"), log_run(tmp_path / "2")
+    status, output = command("compare", one, two)
+    assert (status, output) == (0, "no divergence in 4 calls\n")
+
+
+def test_the_first_divergence_is_named(tmp_path: pathlib.Path) -> None:
+    one, two = log_run(tmp_path / "1"), log_run(tmp_path / "2", scale=1.01)
+    status, output = command("compare", one, two)
+    assert status == 1
+    assert output.startswith("first divergence: mul_.Tensor, call 1\n  the sum of self")
+    assert f"  called at {__file__}:" in output
+
+
+def test_a_run_with_more_calls(tmp_path: pathlib.Path) -> None:
+    one, two = log_run(tmp_path / "1"), log_run(tmp_path / "2", more=True)
+    divergence = logs.first_divergence(logs.read(one), logs.read(two))
+    assert divergence is not None
+    assert divergence.reason == "the first run has fewer calls"
+    assert divergence.right is not None
+    assert divergence.right["operator"] == "exp"
+
+
+def test_a_right_log_is_summed_up(tmp_path: pathlib.Path) -> None:
+    status, output = command("compare", log_run(tmp_path / "1"))
+    assert (status, output) == (0, "4 comparisons of 4 operators\n")
+
+
+def test_a_wrong_log_is_summed_up(wrong: pathlib.Path) -> None:
+    page = wrong / "page.html"
+    status, output = command("compare", wrong / "wrong.jsonl", "--html", page)
+    assert status == 1
+    assert "wrong: exp, 2 of 2 calls\n" in output
+    assert f"first: exp, call 1\n  called at {__file__}:" in output
+    text = page.read_text()
+    assert "First wrong result: exp, call 1, comparison 1" in text
+    assert '<tr class="wrong"><td>exp</td><td>diopiExp</td>' in text
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"operator": 1}'])
+def test_a_file_that_is_no_log(tmp_path: pathlib.Path, text: str) -> None:
+    file = tmp_path / "log"
+    if text:
+        file.write_text(text)
+    status, output = command("compare", file)
+    assert status == 2
+    assert ("no line of a comparison" if text else "cannot be read") in output
+
+
+def test_the_first_wrong_call_of_each_operator_is_saved(wrong: pathlib.Path) -> None:
+    names = [file.name for file in sorted((wrong / "saved").iterdir())]
+    assert names == ["000001_exp.pt", "000003_add_.Tensor.pt"]
+    saved = replaying.load(wrong / "saved" / names[1])
+    (_, target), (_, other), (_, alpha) = saved["arguments"]
+    assert target.stride() == (1, 6)
+    assert other.shape == (6, 1)
+    assert alpha == 3
+    assert saved["problems"][0].startswith("not_allclose: max absolute")
+
+
+def test_a_saved_call_is_repeated(wrong: pathlib.Path) -> None:
+    status, output = command("replay", wrong / "saved" / "000003_add_.Tensor.pt")
+    assert status == 0, output
+    assert output.startswith("autocompare:    add_.Tensor self:\n")
+    assert "sizes: [6, 4], stride: [1, 6]" in output
+    assert "device=dipu:0" in output
+    assert "\tallclose" in output
+
+
+def test_what_aliases_is_repeated_as_such(tmp_path: pathlib.Path) -> None:
+    x = torch.rand(3, 3).to("dipu")
+    with torch_dipu.autocompare(
+        against="float64", save=tmp_path, tolerances={"mul_.Tensor": EXACT}
+    ):
+        x.mul_(x.t())
+    (file,) = tmp_path.iterdir()
+    mover = replaying._Mover(torch.device("dipu", 0))
+    moved = [mover.move(v) for _, v in replaying.load(file)["arguments"]]
+    assert (
+        moved[0].untyped_storage().data_ptr() == moved[1].untyped_storage().data_ptr()
+    )
+    assert moved[1].stride() == (1, 3)
+
+
+def test_a_file_that_is_no_saved_call(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "call.pt"
+    file.write_text("no")
+    status, output = command("replay", file)
+    assert status == 2
+    assert "saved call" in output
+    torch.save({"weights": torch.ones(2)}, file)
+    assert command("replay", file)[1].strip().endswith("is no saved call of format 1")
