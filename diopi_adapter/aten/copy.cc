@@ -14,6 +14,7 @@
 #include "core/runtime/stream.h"
 #include "diopi_adapter/aten/empty.h"
 #include "diopi_adapter/aten/kernels.h"
+#include "diopi_adapter/fallback/accounting.h"
 #include "diopi_adapter/fallback/host_images.h"
 
 namespace dipu::aten {
@@ -60,6 +61,7 @@ void upload(const at::Tensor& dst, const at::Tensor& src, bool non_blocking) {
   runtime::copyAsync(dst.mutable_data_ptr(), device, src.const_data_ptr(),
                      DIPU_HOST, dst.nbytes(),
                      runtime::currentStreamHandle(device));
+  fallback::countBytesToDevice(dst.nbytes());
   // The vendor has consumed pageable memory when copyAsync returns.
   if (allocator::isPinned(src.const_data_ptr())) {
     settle(src, device, /*pinned=*/true, non_blocking);
@@ -71,6 +73,7 @@ void download(const at::Tensor& dst, const at::Tensor& src, bool non_blocking) {
   runtime::copyAsync(dst.mutable_data_ptr(), DIPU_HOST, src.const_data_ptr(),
                      device, dst.nbytes(),
                      runtime::currentStreamHandle(device));
+  fallback::countBytesToHost(dst.nbytes());
   settle(dst, device, allocator::isPinned(dst.const_data_ptr()), non_blocking);
 }
 

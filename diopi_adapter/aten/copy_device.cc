@@ -12,6 +12,7 @@
 #include "core/runtime/stream.h"
 #include "diopi_adapter/aten/copy.h"
 #include "diopi_adapter/aten/empty.h"
+#include "diopi_adapter/fallback/accounting.h"
 #include "diopi_adapter/fallback/counters.h"
 #include "diopi_adapter/fallback/host_images.h"
 #include "diopi_adapter/runtime/call.h"
@@ -106,7 +107,7 @@ at::Tensor hostLike(const at::Tensor& dst) {
 
 // Correct for everything that the CPU can copy, and slow.
 void copyThroughHost(const at::Tensor& dst, const at::Tensor& src) {
-  fallback::countFallback(kLabel, adapter::refusalReason());
+  const fallback::FallbackScope account(kLabel, adapter::refusalReason());
   fallback::HostImages images;
   images.add(src);
   if (dst.is_non_overlapping_and_dense()) {

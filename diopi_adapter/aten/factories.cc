@@ -86,7 +86,8 @@ at::Tensor triangleIndices(int64_t row, int64_t col, int64_t offset,
       return out;
     }
   }
-  fallback::countFallback(kLabel, "it is not native");
+  const fallback::FallbackScope account(
+      kLabel, function == nullptr ? "" : adapter::refusalReason());
   const auto options = at::TensorOptions().dtype(out.scalar_type());
   out.copy_(lower ? at::tril_indices(row, col, offset, options)
                   : at::triu_indices(row, col, offset, options));

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "diopi_adapter/fallback/accounting.h"
 #include "diopi_adapter/fallback/counters.h"
 #include "diopi_adapter/fallback/cpu_fallback.h"
 #include "diopi_adapter/runtime/call.h"
@@ -47,7 +48,8 @@ Value toCpu(Value value) {
 
 // For operators that the CPU has no kernel for, and whose function `kFunction`
 // consists of operators that it has: computes that on the CPU. Takes and
-// returns tensors of the device, the first argument being one.
+// returns tensors of the device, the first argument being one. With tensors that
+// are on the CPU already it is no fallback (computeOnCpu in runtime/slot.h).
 template <adapter::OperatorName kName, auto kFunction>
 struct OnCpu;
 
@@ -55,7 +57,8 @@ template <adapter::OperatorName kName, typename Result, typename... Args,
           Result (*kFunction)(const at::Tensor&, Args...)>
 struct OnCpu<kName, kFunction> {
   static Result call(const at::Tensor& first, Args... args) {
-    fallback::countFallback(kName.text, adapter::refusalReason());
+    std::optional<fallback::FallbackScope> account;
+    if (!first.is_cpu()) account.emplace(kName.text, adapter::refusalReason());
     const c10::Device device = first.device();
     const auto back = [device](const at::Tensor& tensor) {
       return tensor.defined() ? tensor.to(device) : tensor;

@@ -147,8 +147,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstmCellBackwardOnCpu(
     const OptionalTensor& grad_hy, const OptionalTensor& grad_cy,
     const at::Tensor& cx, const at::Tensor& cy, const at::Tensor& workspace,
     bool has_bias) {
-  fallback::countFallback("_thnn_fused_lstm_cell_backward_impl",
-                          adapter::refusalReason());
+  const fallback::FallbackScope account("_thnn_fused_lstm_cell_backward_impl",
+                                        adapter::refusalReason());
   const auto back = [&cx](const at::Tensor& tensor) {
     return tensor.defined() ? tensor.to(cx.device()) : tensor;
   };

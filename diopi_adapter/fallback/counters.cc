@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diopi_adapter/fallback/counters.h"
 
-#include <c10/util/Exception.h>
-
 #include <memory>
 #include <mutex>
 
@@ -20,15 +18,6 @@ struct Registry {
 Registry& registry() {
   static auto* instance = new Registry;
   return *instance;
-}
-
-std::atomic<Policy> g_policy{Policy::kWarn};
-
-std::string explanation(std::string_view label, std::string_view reason) {
-  std::string text =
-      "torch_dipu: operator " + std::string(label) + " runs on the CPU: ";
-  text += reason.empty() ? "the device has no kernel for it" : reason;
-  return text;
 }
 
 }  // namespace
@@ -66,31 +55,6 @@ std::string operatorLabel(const c10::OperatorName& name) {
                           : name.name;
   if (!name.overload_name.empty()) label += "." + name.overload_name;
   return label;
-}
-
-void setPolicy(Policy policy) noexcept {
-  g_policy.store(policy, std::memory_order_relaxed);
-}
-
-Policy policy() noexcept { return g_policy.load(std::memory_order_relaxed); }
-
-void countFallback(const c10::OperatorName& name, std::string_view reason) {
-  countFallback(operatorLabel(name), reason);
-}
-
-void countFallback(std::string_view label, std::string_view reason) {
-  if (reason == kCompared) return;
-  const Policy chosen = reason == kForced ? Policy::kSilent : policy();
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      chosen != Policy::kError, explanation(label, reason),
-      ". Falling back is forbidden (DIPU_FALLBACK=error); set "
-      "DIPU_FALLBACK=warn or silent to allow it.");
-  const bool first = counter("fallback." + std::string(label)).add() == 0;
-  if (first && chosen == Policy::kWarn) {
-    TORCH_WARN(explanation(label, reason),
-               " (shown once; DIPU_FALLBACK=silent hides it, "
-               "torch_dipu.op_counters() counts it)");
-  }
 }
 
 namespace detail {

@@ -2,7 +2,8 @@
 //
 // Operator counters: what ran where.
 //
-//   fallback.<operator>  computed on the CPU instead; always counted
+//   fallback.<operator>  computed on the CPU instead; always counted, by
+//                        accounting.h, which knows more about it
 //   native.<operator>    computed by a DIOPI function; counted while
 //                        countingNative() is true, so that off costs one load
 //
@@ -56,31 +57,6 @@ void setCountingNative(bool on) noexcept;
 
 // "add.Tensor" for aten::add.Tensor, "mylib::op" for others.
 std::string operatorLabel(const c10::OperatorName& name);
-
-// What happens when an operator falls back.
-enum class Policy {
-  kWarn,    // a warning the first time each operator does; the default
-  kSilent,  // it is only counted
-  kError,   // the call throws c10::NotImplementedError instead
-};
-void setPolicy(Policy policy) noexcept;
-Policy policy() noexcept;
-
-// The reason of a fallback that the user asks for: it is counted, but no policy
-// forbids it or warns of it.
-inline constexpr char kForced[] = "it is forced to";
-
-// The reason of a computation that a result of the device is compared with: it
-// is no fallback, and not counted.
-inline constexpr char kCompared[] = "it is compared with";
-
-// Counts a fallback of `name` and applies the policy: warns, once per operator,
-// or throws, and then counts nothing. `reason` completes the sentence
-// "<operator> runs on the CPU: ...", in the user's terms; may be empty.
-void countFallback(const c10::OperatorName& name, std::string_view reason = {});
-
-// As above for a label, e.g. "copy_".
-void countFallback(std::string_view label, std::string_view reason = {});
 
 // Adds one to native.<label> while native calls are counted. For hand-written
 // operators; generated wrappers keep a reference to their counter.

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/runtime/device.h"
+#include "diopi_adapter/fallback/accounting.h"
 #include "diopi_adapter/fallback/arguments.h"
 #include "diopi_adapter/fallback/counters.h"
 #include "diopi_adapter/fallback/cpu_generator.h"
@@ -36,7 +37,7 @@ class FallbackCall {
     checkKernel();
     findDevice();
     const runtime::DeviceScope scope(device_);
-    countFallback(schema_.operator_name(), reason);
+    const FallbackScope account(operatorLabel(schema_.operator_name()), reason);
     moveArguments();
     callCpu();
     writeBack();

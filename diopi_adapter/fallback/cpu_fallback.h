@@ -13,8 +13,8 @@
 //     tensor, and any other result as a new device tensor;
 //   - generators are replaced by CPU generators that draw in their name
 //     (cpu_generator.h), device arguments by the CPU.
-// Every call is counted, see counters.h. It blocks until the device has reached
-// this point of the current stream.
+// Every call is counted, see accounting.h. It blocks until the device has
+// reached this point of the current stream.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -27,7 +27,7 @@ namespace dipu::fallback {
 // Runs `op` on the CPU. Throws c10::NotImplementedError, naming the operator,
 // when the CPU has no kernel either, when arguments or results are tensors that
 // the device cannot hold, or when falling back is forbidden.
-// `reason` is for the user, see countFallback; may be empty.
+// `reason` is for the user, see FallbackRecord; may be empty.
 void cpuFallback(const c10::OperatorHandle& op, torch::jit::Stack* stack,
                  std::string_view reason);
 

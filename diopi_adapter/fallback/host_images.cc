@@ -11,6 +11,7 @@
 #include "core/runtime/device.h"
 #include "core/runtime/memory.h"
 #include "core/runtime/stream.h"
+#include "diopi_adapter/fallback/accounting.h"
 
 namespace dipu::fallback {
 namespace {
@@ -73,9 +74,10 @@ void HostImages::copyToHost(const Range& range, c10::Storage* to) {
   const c10::DeviceIndex device = range.sample.device().index();
   const auto* source =
       static_cast<const char*>(range.sample.storage().data()) + range.begin;
-  runtime::copyAsync(to->mutable_data(), DIPU_HOST, source, device,
-                     range.end - range.begin,
+  const std::size_t bytes = range.end - range.begin;
+  runtime::copyAsync(to->mutable_data(), DIPU_HOST, source, device, bytes,
                      runtime::currentStreamHandle(device));
+  countBytesToHost(bytes);
 }
 
 void HostImages::fetch() {
@@ -116,9 +118,10 @@ void HostImages::store(const at::Tensor& tensor) const {
   const c10::DeviceIndex device = tensor.device().index();
   auto* target =
       static_cast<char*>(tensor.storage().mutable_data()) + range.begin;
-  runtime::copyAsync(target, device, range.host.data(), DIPU_HOST,
-                     range.end - range.begin,
+  const std::size_t bytes = range.end - range.begin;
+  runtime::copyAsync(target, device, range.host.data(), DIPU_HOST, bytes,
                      runtime::currentStreamHandle(device));
+  countBytesToDevice(bytes);
 }
 
 at::Tensor HostImages::makeHost(const at::Tensor& device,

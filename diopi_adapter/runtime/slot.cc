@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "diopi_adapter/fallback/accounting.h"
 #include "diopi_adapter/fallback/cpu_fallback.h"
 #include "diopi_adapter/runtime/call.h"
 
@@ -85,7 +86,7 @@ void callOnCpu(SlotBase& slot, torch::jit::Stack* stack) {
 
 void computeOnCpu(SlotBase& slot, torch::jit::Stack* stack) {
   if (slot.hasCpuFunction()) {
-    callCpuFunction(slot, stack, fallback::kCompared);
+    callCpuFunction(slot, stack, "");
   } else {
     slot.handle().redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU),
                                   stack);

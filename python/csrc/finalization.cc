@@ -12,14 +12,6 @@ namespace {
 
 std::terminate_handler previous_handler = nullptr;
 
-bool isFinalizing() {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsFinalizing() != 0;
-#else
-  return _Py_IsFinalizing() != 0;
-#endif
-}
-
 // An unwinding that is no exception has no current exception.
 [[noreturn]] void onTerminate() {
   while (isFinalizing() && std::current_exception() == nullptr) pause();
@@ -28,6 +20,14 @@ bool isFinalizing() {
 }
 
 }  // namespace
+
+bool isFinalizing() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsFinalizing() != 0;
+#else
+  return _Py_IsFinalizing() != 0;
+#endif
+}
 
 void parkThreadsAtFinalization() {
   if (previous_handler == nullptr) {

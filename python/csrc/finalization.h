@@ -5,6 +5,9 @@
 
 namespace dipu::python {
 
+// Whether the interpreter is ending. Any thread; needs no lock.
+bool isFinalizing();
+
 // Note [Threads at the end of the interpreter]
 // Before version 3.14 Python ends a daemon thread that wants the interpreter
 // back after its end has begun, by unwinding the thread's stack. On that stack

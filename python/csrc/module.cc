@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <exception>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/random/generator.h"
 #include "core/runtime/device.h"
@@ -18,9 +20,12 @@
 #include "core/runtime/vendor.h"
 #include "diopi_adapter/cuda_lookalike/cuda_lookalike.h"
 #include "diopi_adapter/debug/tools.h"
+#include "diopi_adapter/fallback/accounting.h"
 #include "diopi_adapter/fallback/counters.h"
 #include "diopi_adapter/load_vendor.h"
+#include "diopi_adapter/runtime/registration.h"
 #include "diopi_adapter/runtime/symbol_table.h"
+#include "python/csrc/fallback_frontend.h"
 #include "python/csrc/finalization.h"
 #include "python/csrc/observed_call.h"
 #include "python/csrc/probe.h"
@@ -71,6 +76,14 @@ py::dict opsReport() {
     report[line.name] = adapter::toString(line.state);
   }
   return report;
+}
+
+std::vector<std::pair<std::string, std::string>> operatorFunctions() {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const adapter::OperatorInfo& info : adapter::operatorInfos()) {
+    all.emplace_back(info.name, info.function);
+  }
+  return all;
 }
 
 std::string unavailableReason() {
@@ -205,11 +218,29 @@ void bindTools(py::module_& m) {
         py::call_guard<py::gil_scoped_release>());
 }
 
+void bindFallback(py::module_& m) {
+  using Record = fallback::FallbackRecord;
+  py::class_<Record>(m, "FallbackRecord")
+      .def_readonly("op", &Record::op)
+      .def_readonly("reason", &Record::reason)
+      .def_readonly("calls", &Record::calls)
+      .def_readonly("nanoseconds", &Record::nanoseconds)
+      .def_readonly("bytes_to_host", &Record::bytes_to_host)
+      .def_readonly("bytes_to_device", &Record::bytes_to_device)
+      .def_readonly("line", &Record::line);
+  m.def("_fallback_records", &fallback::fallbackRecords);
+  m.def("_reset_fallback_records", &fallback::resetFallbackRecords);
+  m.def("_set_fallback_mode", &setFallbackMode);
+  m.def("_set_fallback_budget", &fallback::setBudget);
+  m.def("_set_fallback_frontend", &setFallbackFrontend);
+  m.def("_fallback_allow_list_changed", &fallback::allowListChanged);
+}
+
 void bindOperators(py::module_& m) {
   m.def("_op_counters", &fallback::snapshotCounters);
+  m.def("_operator_functions", &operatorFunctions);
   m.def("_ops_report", &opsReport);
   m.def("_set_native_counting", &setNativeCounting);
-  m.def("_set_fallback_mode", &setFallbackMode);
   m.def("_enable_cuda_lookalike", &cuda_lookalike::enable);
 }
 
@@ -229,6 +260,7 @@ PYBIND11_MODULE(_C, m) {
   py::register_local_exception_translator(&translateError);
   bindDevices(m);
   bindVendor(m);
+  bindFallback(m);
   bindOperators(m);
   bindTools(m);
   bindObservedCalls(m);
