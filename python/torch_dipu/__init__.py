@@ -10,6 +10,12 @@ from __future__ import annotations
 
 from torch_dipu import _load
 from torch_dipu._counters import count_native_ops, op_counters, ops_report
+from torch_dipu._fallbacks import (
+    Fallback,
+    fallback_report,
+    fallbacks,
+    reset_fallbacks,
+)
 from torch_dipu._forced import force_fallback
 from torch_dipu._vendors import VendorError
 from torch_dipu._version import __version__
@@ -18,15 +24,19 @@ from torch_dipu.debug.comparing import Tolerance
 from torch_dipu.debug.dumping import dump_op_args
 
 __all__ = [
+    "Fallback",
     "Tolerance",
     "VendorError",
     "__version__",
     "autocompare",
     "count_native_ops",
     "dump_op_args",
+    "fallback_report",
+    "fallbacks",
     "force_fallback",
     "op_counters",
     "ops_report",
+    "reset_fallbacks",
     "vendor_info",
 ]
 

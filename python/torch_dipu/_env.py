@@ -62,17 +62,6 @@ class EnvVar:
             raise ValueError(f"{self.name}={value!r}: use one of {', '.join(allowed)}")
         return value
 
-    def count(self) -> int:
-        """Value of a "count" variable.
-
-        Raises:
-            ValueError: The value is not a whole number, 0 or more.
-        """
-        value = self.text()
-        if value.isascii() and value.isdigit():
-            return int(value)
-        raise ValueError(f"{self.name}={value!r}: use a whole number, such as 10")
-
     def seconds(self) -> float:
         """Value of a "seconds" variable.
 
@@ -87,6 +76,19 @@ class EnvVar:
         if 0 <= number <= 1e6:
             return number
         raise ValueError(f"{self.name}={value!r}: use a number of seconds, such as 10")
+
+    def count(self) -> int | None:
+        """Value of a "count" variable, None when it is unset and has no default.
+
+        Raises:
+            ValueError: The value is not a whole number from 0 to 10**18.
+        """
+        value = self.text()
+        if not value:
+            return None
+        if value.isascii() and value.isdigit() and int(value) <= 10**18:
+            return int(value)
+        raise ValueError(f"{self.name}={value!r}: use a whole number, such as 100")
 
 
 DEVICE = EnvVar(
@@ -127,7 +129,30 @@ FALLBACK = EnvVar(
     "warn|silent|error",
     "warn",
     "What an operator without a device kernel does before it runs on the CPU: "
-    "warn once per operator, say nothing, or raise.",
+    "warn once per operator, say nothing, or raise. Takes effect whenever "
+    "`os.environ` is changed, as the three below do.",
+)
+FALLBACK_ALLOW_LIST = EnvVar(
+    "DIPU_FALLBACK_ALLOW_LIST",
+    "str",
+    "",
+    "Operators that may run on the CPU without a warning or an error: regular "
+    "expressions as in `DIPU_FORCE_FALLBACK_OPS_LIST`.",
+)
+FALLBACK_BUDGET = EnvVar(
+    "DIPU_FALLBACK_BUDGET",
+    "count",
+    "",
+    "How many calls may run on the CPU, from now on, before the next one raises; those "
+    "that are allowed or forced are free. Unset: none if `DIPU_FALLBACK` is `error`, "
+    "else all.",
+)
+FALLBACK_SUMMARY = EnvVar(
+    "DIPU_FALLBACK_SUMMARY",
+    "bool",
+    "0",
+    "1 prints `torch_dipu.fallback_report()` to the standard error output at the end "
+    "of the process.",
 )
 FORCE_FALLBACK = EnvVar(
     "DIPU_FORCE_FALLBACK_OPS_LIST",
@@ -258,6 +283,9 @@ TABLE: tuple[EnvVar, ...] = (
     AUTOGRAD_THREADS,
     COUNT_NATIVE,
     FALLBACK,
+    FALLBACK_ALLOW_LIST,
+    FALLBACK_BUDGET,
+    FALLBACK_SUMMARY,
     FORCE_FALLBACK,
     DUMP_OP_ARGS,
     DUMP_OPS,

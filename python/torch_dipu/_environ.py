@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-_watchers: dict[str, Callable[[], None]] = {}
+_watchers: dict[str, Callable[[], object]] = {}
 
 
 class _WatchedEnviron(type(os.environ)):  # type: ignore[misc]
@@ -46,7 +46,7 @@ def _report(key: str, before: str | None) -> None:
         raise
 
 
-def watch(name: str, changed: Callable[[], None]) -> None:
+def watch(name: str, changed: Callable[[], object]) -> None:
     """Calls `changed` after each change of the variable `name` in `os.environ`.
 
     Args:

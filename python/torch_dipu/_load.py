@@ -11,7 +11,15 @@ from typing import Any
 
 import torch
 
-from torch_dipu import _C, _cuda_lookalike, _env, _environ, _forced, _vendors
+from torch_dipu import (
+    _C,
+    _cuda_lookalike,
+    _env,
+    _environ,
+    _fallbacks,
+    _forced,
+    _vendors,
+)
 from torch_dipu.debug import autocompare, dumping, launches
 
 DEVICE_NAME = "dipu"
@@ -67,12 +75,11 @@ def _apply_settings() -> None:
         ValueError: A variable has a value that it must not have.
     """
     exit_wait = _env.EXIT_WAIT_S.seconds()
-    fallback = _env.FALLBACK.choice()
+    _fallbacks.check_environment()
     count_native = _env.COUNT_NATIVE.flag()
     _env.MOCK_CUDA.flag()
     _env.AUTOGRAD_THREADS.flag()
     _env.CHECK_CONVERSIONS.flag()
-    _C._set_fallback_mode(fallback)
     _C._set_native_counting(count_native)
     # Waits for the work that is still enqueued. An import that failed may have
     # asked for it before.
@@ -107,6 +114,7 @@ def _start_tools() -> None:
     Raises:
         ValueError: A variable has a value that it must not have.
     """
+    _fallbacks.start()
     for read, variables in _TOOLS:
         read()
         for variable in variables:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import pathlib
 import re
 import warnings
@@ -41,6 +42,21 @@ def compile_patterns(patterns: Iterable[str], source: str) -> list[re.Pattern[st
 
 def _names(op: _C.Operator) -> tuple[str, ...]:
     return (op.name, op.family, *op.composites)
+
+
+@functools.cache
+def _known() -> dict[str, tuple[str, ...]]:
+    return {op.name: _names(op) for op in _C._operators()}
+
+
+def names_of(operator: str) -> tuple[str, ...]:
+    """All names by which patterns describe an operator. To be asked once a vendor is
+    loaded.
+
+    Args:
+        operator: Its own name; one that the device does not know has no other.
+    """
+    return _known().get(operator, (operator,))
 
 
 def choose(patterns: Iterable[str], source: str) -> list[str]:

@@ -271,7 +271,7 @@ def read_environment() -> None:
             read.
     """
     global _from_environment
-    every = _env.AUTOCOMPARE_EVERY.count()
+    every = _env.AUTOCOMPARE_EVERY.count() or 0
     if every == 0:
         raise ValueError(f"{_env.AUTOCOMPARE_EVERY.name}='0': use at least 1")
     options = Options(

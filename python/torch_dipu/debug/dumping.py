@@ -79,7 +79,7 @@ def read_environment() -> None:
     """
     global _from_environment
     level = int(_env.DUMP_OP_ARGS.choice())
-    limit = _env.DUMP_LIMIT.count()
+    limit = _env.DUMP_LIMIT.count() or 0
     dumper, operators = None, []
     if level > 0:
         variable = _env.DUMP_OPS

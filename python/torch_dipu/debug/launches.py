@@ -140,7 +140,7 @@ def read_environment() -> None:
     """
     global _watcher
     blocking = _env.LAUNCH_BLOCKING.flag()
-    limit = _env.TRACE_LAUNCHES.count()
+    limit = _env.TRACE_LAUNCHES.count() or 0
     if _watcher is not None:
         watching.watch(_watcher, ())
         _C._set_error_explainer(None)
