@@ -8,7 +8,7 @@ import sys
 import warnings
 
 _USAGE = """\
-usage: python -m torch_dipu [env | compare LOG [OTHER] [--html FILE] | replay FILE]
+usage: python -m torch_dipu [COMMAND]
 
 Prints the installed vendors and the devices of the one that is loaded, and why
 a vendor does not load or has no device. The status is 1 when the settings ask
@@ -16,6 +16,7 @@ for what cannot be had, such as a vendor that does not load.
 
   compare     sum up a log of autocompare, or find where two runs part
   env         print the reference of environment variables
+  ops         print which operators run on the device, and which on the CPU
   replay      repeat a call that autocompare has saved
   -h, --help  print this
 """
@@ -108,6 +109,10 @@ def main(argv: list[str]) -> int:
     if argv in (["-h"], ["--help"]):
         print(_USAGE, end="")
         return 0
+    if argv == ["ops"]:
+        from torch_dipu import _operator_report
+
+        return _operator_report.main()
     if argv:
         print(_USAGE, end="", file=sys.stderr)
         return 2

@@ -468,3 +468,9 @@ def test_summary_at_the_end_of_a_process_that_fails() -> None:
 def test_summary_can_be_asked_for_meanwhile() -> None:
     ask = PROGRAM + 'os.environ["DIPU_FALLBACK_SUMMARY"] = "1"'
     assert re.search(r"geqrf +3 ", run(ask)[2])
+
+
+def test_the_command_prints_the_operators() -> None:
+    status, output, errors = run("", "-m", "torch_dipu", "ops")
+    assert (status, errors) == (0, "")
+    assert re.search(r"found +diopiAdd +.*add\.Tensor", output)
