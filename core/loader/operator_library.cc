@@ -66,9 +66,11 @@ uint32_t revisionFromText(const char* text) {
   const unsigned long value = std::strtoul(text, &end, 10);
   if (*text < '0' || *text > '9' || *end != '\0' || value == 0 ||
       value > kDiopiRevision) {
-    throw LoadError(std::string(kRevisionVariable) + " is '" + safeText(text) +
-                    "'; it must be a number from 1 to " +
-                    std::to_string(kDiopiRevision) + " or unset");
+    throw LoadError(
+        std::string(kRevisionVariable) + " is '" + safeText(text) +
+        "', which is no revision of the DIOPI signatures. Set it to a "
+        "number from 1 to " +
+        std::to_string(kDiopiRevision) + ", or unset it");
   }
   return static_cast<uint32_t>(value);
 }

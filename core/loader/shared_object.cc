@@ -32,13 +32,13 @@ void checkFile(const std::string& kind, const std::string& path) {
                "the file does not exist. Install the vendor's package, or "
                "correct the path");
     case fs::file_type::directory:
-      failLoad(kind, path, "it is a folder; name the .so file in it");
+      failLoad(kind, path, "it is a folder. Name the .so file in it");
     case fs::file_type::none:
       failLoad(kind, path,
                "the file cannot be reached: " + error.message() +
                    ". Correct the path or the permissions");
     default:
-      failLoad(kind, path, "it is not a regular file; name the .so file");
+      failLoad(kind, path, "it is not a regular file. Name the .so file");
   }
   if ((status.permissions() & fs::perms::others_write) != fs::perms::none) {
     failLoad(kind, path,

@@ -22,7 +22,8 @@ ElfInfo inspectSharedObject(const std::string& kind, const std::string& path);
 void* openSharedObject(const std::string& kind, const std::string& path,
                        Scope scope);
 
-// Throws the LoadError "cannot load <kind> <path>: <reason>".
+// Throws the LoadError "cannot load <kind> <path>: <reason>". The last sentence
+// of `reason` says what to do; the doctor shows it as the cure.
 [[noreturn]] void failLoad(const std::string& kind, const std::string& path,
                            const std::string& reason);
 

@@ -121,10 +121,9 @@ TEST_F(OperatorLibraryTest, RefusesABadRevision) {
   EXPECT_NE(refusal(thirdParty(2)).find("Upgrade torch_dipu"),
             std::string::npos);
   setenv("DIPU_DIOPI_REVISION", "\xff", 1);
-  EXPECT_EQ(
-      refusal(thirdParty(1)),
-      "DIPU_DIOPI_REVISION is '\\xff'; it must be a number from 1 to 1 or "
-      "unset");
+  EXPECT_EQ(refusal(thirdParty(1)),
+            "DIPU_DIOPI_REVISION is '\\xff', which is no revision of the DIOPI "
+            "signatures. Set it to a number from 1 to 1, or unset it");
   for (const char* text : {"x", "-1", "+1", " 1", "0", "1x", "9"}) {
     setenv("DIPU_DIOPI_REVISION", text, 1);
     EXPECT_NE(refusal(thirdParty(1)).find("DIPU_DIOPI_REVISION is '"),

@@ -92,9 +92,9 @@ const Case kCases[] = {
      "the file does not exist. Install the vendor's package, or correct the "
      "path"},
     {"Folder", [] { return fs::path("/proc"); },
-     "it is a folder; name the .so file in it"},
+     "it is a folder. Name the .so file in it"},
     {"NoFile", [] { return fs::path("/dev/null"); },
-     "it is not a regular file; name the .so file"},
+     "it is not a regular file. Name the .so file"},
     {"UnreadableFile",
      [] { return withPermissions("secret.so", fs::perms::none); },
      "the file cannot be read: Permission denied. Give this user the right to "
