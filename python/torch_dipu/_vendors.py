@@ -10,9 +10,9 @@ from __future__ import annotations
 import dataclasses
 import importlib.metadata
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from torch_dipu import _C, _env
+from torch_dipu import _env
 
 GROUP = "torch_dipu.vendors"
 DEFAULT_VENDOR = "droplet"
@@ -66,22 +66,37 @@ def names() -> set[str]:
     return importlib.metadata.entry_points(group=GROUP).names
 
 
+def entry_points() -> list[importlib.metadata.EntryPoint]:
+    """The entry points of the vendors; runs nothing of theirs."""
+    return list(importlib.metadata.entry_points(group=GROUP))
+
+
+def source_of(point: importlib.metadata.EntryPoint) -> str:
+    """The distribution that an entry point is of, with its version."""
+    return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
+
+
+def candidate_of(point: importlib.metadata.EntryPoint) -> Candidate:
+    """Asks an entry point where its vendor library is. Never raises an Exception."""
+    try:
+        return Candidate(point.name, os.fspath(point.load()()), source_of(point))
+    except Exception as e:  # a broken vendor must not hide the others
+        error = f"its entry point {point.value} failed: {type(e).__name__}: {e}"
+        return Candidate(point.name, "", source_of(point), error)
+
+
+def merged(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """The candidates sorted by name, one for each."""
+    found: dict[str, Candidate] = {}
+    for candidate in candidates:
+        other = found.get(candidate.name)
+        found[candidate.name] = _clash(other, candidate) if other else candidate
+    return sorted(found.values(), key=lambda c: c.name)
+
+
 def installed() -> list[Candidate]:
     """Lists the vendors of this Python environment, sorted by name."""
-    found: dict[str, Candidate] = {}
-    for point in importlib.metadata.entry_points(group=GROUP):
-        dist = point.dist
-        source = f"{dist.name} {dist.version}" if dist else point.value
-        try:
-            path = os.fspath(point.load()())
-            candidate = Candidate(point.name, path, source)
-        except Exception as e:  # a broken vendor must not hide the others
-            error = f"its entry point {point.value} failed: {type(e).__name__}: {e}"
-            candidate = Candidate(point.name, "", source, error)
-        if other := found.get(point.name):
-            candidate = _clash(other, candidate)
-        found[point.name] = candidate
-    return sorted(found.values(), key=lambda c: c.name)
+    return merged(map(candidate_of, entry_points()))
 
 
 def _clash(first: Candidate, second: Candidate) -> Candidate:
@@ -97,6 +112,9 @@ def probe(candidate: Candidate) -> Probe:
     """Opens a candidate and counts its devices. Never raises."""
     if candidate.error:
         return Probe(candidate, {}, 0, candidate.error)
+    # Here, because the rest of this module serves where the binding does not load.
+    from torch_dipu import _C
+
     try:
         info = _C._probe_vendor(candidate.path)
     except RuntimeError as e:
@@ -123,10 +141,12 @@ def _usable(candidate: Candidate) -> Candidate:
     return candidate
 
 
-def _only_real(candidates: Sequence[Candidate]) -> Candidate | None:
+def _only_real(
+    candidates: Sequence[Candidate], look: Callable[[Candidate], Probe]
+) -> Candidate | None:
     """The vendor to take when the user named none."""
     others = [c for c in candidates if c.name != DEFAULT_VENDOR]
-    real = [p.candidate for p in map(probe, others) if p.real]
+    real = [p.candidate for p in map(look, others) if p.real]
     if len(real) > 1:
         names = ", ".join(c.name for c in real)
         raise VendorError(
@@ -138,21 +158,36 @@ def _only_real(candidates: Sequence[Candidate]) -> Candidate | None:
     return next((_usable(c) for c in candidates if c.name == DEFAULT_VENDOR), None)
 
 
-def choose() -> Candidate | None:
+def named_library() -> Candidate | None:
+    """The vendor library that the environment names by its path, if it does."""
+    path = _env.VENDOR_LIBRARY.text()
+    if not path:
+        return None
+    absolute = os.path.abspath(os.path.expanduser(path))
+    return Candidate("", absolute, _env.VENDOR_LIBRARY.name)
+
+
+def choose(
+    candidates: Sequence[Candidate] | None = None,
+    look: Callable[[Candidate], Probe] | None = None,
+) -> Candidate | None:
     """The vendor to load, None when there is nothing to load.
+
+    Args:
+        candidates: The installed vendors; by default they are looked up.
+        look: What opens one of them; `probe` by default.
 
     Raises:
         VendorError: The environment names a vendor that is not there, or more
             than one vendor qualifies.
     """
-    path = _env.VENDOR_LIBRARY.text()
-    if path:
-        absolute = os.path.abspath(os.path.expanduser(path))
-        return Candidate("", absolute, _env.VENDOR_LIBRARY.name)
+    if library := named_library():
+        return library
     name = _env.DEVICE.text()
-    candidates = installed()
+    if candidates is None:
+        candidates = installed()
     if not name:
-        return _only_real(candidates)
+        return _only_real(candidates, look or probe)
     for candidate in candidates:
         if candidate.name == name:
             return _usable(candidate)
