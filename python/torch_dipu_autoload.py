@@ -20,7 +20,7 @@ def autoload() -> None:
     except Exception as e:
         warnings.warn(
             f"the dipu device is not available: {e}\n"
-            "`python -m torch_dipu` shows what is installed; "
+            "`python -m torch_dipu doctor` says what is wrong and what to do; "
             "TORCH_DEVICE_BACKEND_AUTOLOAD=0 stops loading it with torch.",
             RuntimeWarning,
             stacklevel=2,

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/loader/loader.h"
+#include "core/loader/operator_library.h"
 #include "core/random/generator.h"
 #include "core/runtime/device.h"
 #include "core/runtime/explainer.h"
@@ -56,6 +58,43 @@ py::dict probe(const std::string& path) {
   py::dict dict = toDict(result.facts);
   dict["devices"] = result.devices;
   dict["error"] = result.error;
+  return dict;
+}
+
+py::dict openVendorLibrary(const std::string& path) {
+  OpenedVendor opened;
+  {
+    py::gil_scoped_release no_gil;
+    opened = openVendor(path);
+  }
+  py::dict dict = toDict(opened.facts);
+  dict["notes"] = opened.notes;
+  dict["operator_library"] = opened.operator_library;
+  return dict;
+}
+
+loader::OperatorLibrary operatorsOf(const std::string& path,
+                                    const std::string& runtime_library) {
+  py::gil_scoped_release no_gil;
+  return loader::OperatorLibrary::openFor(loader::Library::open(path),
+                                          runtime_library);
+}
+
+py::dict openOperators(const std::string& path,
+                       const std::string& runtime_library) {
+  const loader::OperatorLibrary library = operatorsOf(path, runtime_library);
+  py::dict functions;
+  for (size_t i = 0; i < loader::kSymbolCount; ++i) {
+    const auto symbol = static_cast<loader::Symbol>(i);
+    functions[loader::symbolName(symbol)] =
+        adapter::toString(library.state(symbol));
+  }
+  py::dict dict;
+  dict["file"] = library.path();
+  dict["revision"] = library.revision();
+  dict["revision_is_declared"] = library.revisionIsDeclared();
+  dict["warnings"] = library.warnings();
+  dict["functions"] = functions;
   return dict;
 }
 
@@ -161,6 +200,10 @@ void bindDevices(py::module_& m) {
 }
 
 void bindVendor(py::module_& m) {
+  m.attr("_ABI_VERSION") = hostAbi();
+  m.attr("_DIOPI_REVISION") = loader::kDiopiRevision;
+  m.def("_open_vendor", &openVendorLibrary);
+  m.def("_open_operators", &openOperators);
   m.def("_probe_vendor", &probe);
   m.def("_load_vendor", &loadVendor);
   m.def("_explain_missing_vendor", &runtime::explainMissingVendor);

@@ -8,20 +8,8 @@ and makes it available as `torch.device("dipu")`, `torch.dipu` and
 
 from __future__ import annotations
 
-from torch_dipu import _load
-from torch_dipu._counters import count_native_ops, op_counters, ops_report
-from torch_dipu._fallbacks import (
-    Fallback,
-    fallback_report,
-    fallbacks,
-    reset_fallbacks,
-)
-from torch_dipu._forced import force_fallback
-from torch_dipu._vendors import VendorError
+from torch_dipu import _command
 from torch_dipu._version import __version__
-from torch_dipu.debug.autocompare import autocompare
-from torch_dipu.debug.comparing import Tolerance
-from torch_dipu.debug.dumping import dump_op_args
 
 __all__ = [
     "Fallback",
@@ -40,5 +28,20 @@ __all__ = [
     "vendor_info",
 ]
 
-vendor_info = _load.vendor_info
-_load.load(strict=not _load.is_report())
+if not _command.is_doctor():
+    from torch_dipu import _load
+    from torch_dipu._counters import count_native_ops, op_counters, ops_report
+    from torch_dipu._fallbacks import (
+        Fallback,
+        fallback_report,
+        fallbacks,
+        reset_fallbacks,
+    )
+    from torch_dipu._forced import force_fallback
+    from torch_dipu._vendors import VendorError
+    from torch_dipu.debug.autocompare import autocompare
+    from torch_dipu.debug.comparing import Tolerance
+    from torch_dipu.debug.dumping import dump_op_args
+
+    vendor_info = _load.vendor_info
+    _load.load(strict=not _command.is_report())

@@ -15,6 +15,7 @@ a vendor does not load or has no device. The status is 1 when the settings ask
 for what cannot be had, such as a vendor that does not load.
 
   compare     sum up a log of autocompare, or find where two runs part
+  doctor      examine the installation; each finding has a cause and a cure
   env         print the reference of environment variables
   ops         print which operators run on the device, and which on the CPU
   replay      repeat a call that autocompare has saved
@@ -97,6 +98,10 @@ def main(argv: list[str]) -> int:
         The status: 1 when the settings ask for what cannot be had, 2 for wrong
         arguments.
     """
+    if argv[:1] == ["doctor"]:
+        from torch_dipu import _doctor
+
+        return _doctor.main(argv[1:])
     from torch_dipu import _env, _load
 
     if argv[:1] in (["compare"], ["replay"]):

@@ -90,6 +90,21 @@ class EnvVar:
             return int(value)
         raise ValueError(f"{self.name}={value!r}: use a whole number, such as 100")
 
+    def check(self) -> None:
+        """Reads the value as its type demands.
+
+        Raises:
+            ValueError: The variable has a value that it must not have.
+        """
+        if self.type == "bool":
+            self.flag()
+        elif self.type == "seconds":
+            self.seconds()
+        elif self.type == "count":
+            self.count()
+        elif "|" in self.type:
+            self.choice()
+
 
 DEVICE = EnvVar(
     "DIPU_DEVICE",

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import sys
 import warnings
 from typing import Any
 
@@ -20,11 +19,11 @@ from torch_dipu import (
     _forced,
     _vendors,
 )
+from torch_dipu._command import PACKAGE
 from torch_dipu.debug import autocompare, dumping, launches
 
 DEVICE_NAME = "dipu"
-PACKAGE = "torch_dipu"
-_RUNTIME_LIBRARY = os.path.join(os.path.dirname(_C.__file__), "libdipu_diopi_rt.so")
+RUNTIME_LIBRARY = os.path.join(os.path.dirname(_C.__file__), "libdipu_diopi_rt.so")
 
 # Why a load that was not strict failed, else "".
 _failure = ""
@@ -42,6 +41,15 @@ def _name_device() -> None:
     _C._require_initialization()
 
 
+def _open_vendor(path: str) -> None:
+    _C._load_vendor(
+        path,
+        RUNTIME_LIBRARY,
+        _env.CONVERSIONS.text(),
+        _env.CHECK_CONVERSIONS.flag(),
+    )
+
+
 def _load_vendor() -> None:
     """Loads the chosen vendor.
 
@@ -54,12 +62,7 @@ def _load_vendor() -> None:
         return
     named = bool(_env.DEVICE.text() or _env.VENDOR_LIBRARY.text())
     try:
-        _C._load_vendor(
-            candidate.path,
-            _RUNTIME_LIBRARY,
-            _env.CONVERSIONS.text(),
-            _env.CHECK_CONVERSIONS.flag(),
-        )
+        _open_vendor(candidate.path)
     except RuntimeError as e:
         message = f"vendor {candidate.name or candidate.path!r}: {e}"
         if named:
@@ -121,14 +124,6 @@ def _start_tools() -> None:
             _environ.watch(variable.name, read)
 
 
-def is_report() -> bool:
-    """True while `python -m torch_dipu` imports the package.
-
-    The report explains what is wrong, so that must not stop it.
-    """
-    return sys.argv[:1] == ["-m"] and PACKAGE in sys.orig_argv
-
-
 def _warn_of_unknown_settings() -> None:
     """Names variables that look like ours and have no effect."""
     if not _env.unknown(()):
@@ -169,6 +164,26 @@ def load(strict: bool = True) -> None:
         _failure = str(e)
     finally:
         _warn_of_unknown_settings()
+
+
+def check_settings() -> None:
+    """Does with the settings what `load` does, without a vendor.
+
+    Raises:
+        ValueError: One of them is refused.
+    """
+    _apply_settings()
+    _start_tools()
+
+
+def load_library(path: str) -> None:
+    """Loads the vendor library at `path`, whatever the settings name.
+
+    Raises:
+        RuntimeError: It cannot serve.
+    """
+    _name_device()
+    _open_vendor(path)
 
 
 def failure() -> str:

@@ -39,6 +39,33 @@ def test_unknown_vendor_lists_what_is_installed(installed: Environment) -> None:
         assert name in result.stderr
 
 
+def test_the_doctor_finds_the_installation_whole(installed: Environment) -> None:
+    report = installed.output("-m", "torch_dipu", "doctor", DIPU_DEVICE="droplet")
+    assert report.endswith("the installation is whole")
+    assert "source tree" not in report
+
+
+def test_the_doctor_names_files_that_are_not_as_installed(
+    installed: Environment,
+) -> None:
+    code = "import torch_dipu_null; print(torch_dipu_null.library_path())"
+    library = pathlib.Path(installed.output("-c", code))
+    whole = library.read_bytes()
+    try:
+        library.write_bytes(whole[: len(whole) // 2])
+        changed = installed.run("-m", "torch_dipu", "doctor", DIPU_DEVICE="droplet")
+        library.unlink()
+        missing = installed.run("-m", "torch_dipu", "doctor", DIPU_DEVICE="droplet")
+    finally:
+        library.write_bytes(whole)
+    assert changed.returncode == missing.returncode == 1
+    assert "files of torch_dipu_null 0.1.0 are not as installed: 1\n" in changed.stdout
+    assert "files of torch_dipu_null 0.1.0 are missing: 1 of " in missing.stdout
+    for report in (changed.stdout, missing.stdout):
+        assert f"           {library}" in report
+        assert "pip install --force-reinstall --no-deps torch_dipu_null==" in report
+
+
 @pytest.mark.parametrize("vendor", ["droplet", "null"])
 def test_vendor_library_opens_without_torch(
     bare: Environment,
