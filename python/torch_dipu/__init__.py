@@ -17,6 +17,7 @@ __all__ = [
     "VendorError",
     "__version__",
     "autocompare",
+    "capture_ops",
     "count_native_ops",
     "dump_op_args",
     "fallback_report",
@@ -40,6 +41,7 @@ if not _command.is_doctor():
     from torch_dipu._forced import force_fallback
     from torch_dipu._vendors import VendorError
     from torch_dipu.debug.autocompare import autocompare
+    from torch_dipu.debug.capturing import capture_ops
     from torch_dipu.debug.comparing import Tolerance
     from torch_dipu.debug.dumping import dump_op_args
 
