@@ -12,6 +12,9 @@ import os
 from collections.abc import Iterable
 
 _PREFIX = "DIPU_"
+# How alike two names are that are taken for each other, at least; names that merely
+# begin alike are not.
+_NEAR = 0.7
 _TRUE = frozenset({"1", "true", "on", "yes"})
 _FALSE = frozenset({"0", "false", "off", "no"})
 
@@ -338,7 +341,7 @@ def unknown(vendors: Iterable[str]) -> dict[str, list[str]]:
         ending = name.removeprefix(_PREFIX)
         if ending == name or ending in endings or ending.startswith(theirs):
             continue
-        near = difflib.get_close_matches(ending.upper(), endings)
+        near = difflib.get_close_matches(ending.upper(), endings, cutoff=_NEAR)
         found[name] = [_PREFIX + other for other in near]
     return found
 

@@ -12,22 +12,27 @@ _FOUND = "found"
 
 
 def text() -> str:
-    """One line per DIOPI function, those that the library lacks first.
+    """One line per DIOPI function, with its state (see `ops_report`) and its operators.
 
-    Each has its state, see `ops_report`, and the operators that need it. Operators of
-    a function that was not found run on the CPU.
+    First come those that operators lack, which therefore run on the CPU, and last
+    those that nobody misses.
     """
     states = _C._ops_report()
     operators = collections.defaultdict(list)
     for operator, function in _C._operator_functions():
         operators[function].append(operator)
-    native = {operator.name for operator in _C._operators()}
+
+    def place(function: str) -> tuple[int, str]:
+        if states[function] == _FOUND:
+            return 1, function
+        return (0 if operators[function] else 2), function
+
     lines = []
-    for function in sorted(states, key=lambda name: (states[name] == _FOUND, name)):
-        needed_by = operators[function]
-        on_cpu = bool(needed_by) and not native.intersection(needed_by)
-        line = f"{states[function]:8} {function:40} {', '.join(needed_by)}"
-        lines.append(line.rstrip() + (": on the CPU" if on_cpu else ""))
+    for function in sorted(states, key=place):
+        line = f"{states[function]:8} {function:40} {', '.join(operators[function])}"
+        lines.append(
+            line.rstrip() + (": on the CPU" if place(function)[0] == 0 else "")
+        )
     found = sum(state == _FOUND for state in states.values())
     return "\n".join([f"operator functions: {found} of {len(states)} found", *lines])
 
