@@ -48,8 +48,9 @@ Value toCpu(Value value) {
 
 // For operators that the CPU has no kernel for, and whose function `kFunction`
 // consists of operators that it has: computes that on the CPU. Takes and
-// returns tensors of the device, the first argument being one. With tensors that
-// are on the CPU already it is no fallback (computeOnCpu in runtime/slot.h).
+// returns tensors of the device, the first argument being one. With tensors
+// that are on the CPU already it is no fallback (computeOnCpu in
+// runtime/slot.h).
 template <adapter::OperatorName kName, auto kFunction>
 struct OnCpu;
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 PROGRAM = """
-import torch
+import torch, torch_dipu
 from torch.nn import functional
 weight = torch.randn(5, 3, device="dipu")
 {before}

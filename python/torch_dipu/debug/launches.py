@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import torch
+
 from torch_dipu import _C, _env, _operators
 from torch_dipu.debug import comparing, describing, watching
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
+
 from torch_dipu import _C
 from torch_dipu.debug.results import Comparison
 
