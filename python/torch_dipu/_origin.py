@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 import re
 import sys
+import types
+from collections.abc import Iterator
 from typing import cast
 
 import torch
@@ -22,15 +24,19 @@ _LIBRARIES = (
 _TRACE_LINE = re.compile(r'File "(.+)", line (\d+)')
 
 
+def user_frames() -> Iterator[types.FrameType]:
+    """The thread's frames outside of the libraries, the innermost first."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(_LIBRARIES):
+            yield frame
+        frame = frame.f_back
+
+
 def _innermost_line() -> str:
     """Where the thread's frames leave the libraries; empty if they never do."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if not file.startswith(_LIBRARIES):
-            return f"{file}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]
-    return ""
+    frame = next(user_frames(), None)
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else ""
 
 
 def _forward_line(node: torch.autograd.graph.Node) -> str:

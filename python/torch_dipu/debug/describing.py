@@ -3,32 +3,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
+import itertools
 from typing import Any
 
 import torch
-
-_OWN_FOLDERS = tuple(
-    os.path.join(folder, "")
-    for folder in (
-        os.path.dirname(torch.__file__),
-        os.path.dirname(os.path.dirname(__file__)),
-    )
-)
-
-
-def user_line() -> tuple[str, int]:
-    """File and line of the innermost caller outside of torch and torch_dipu.
-
-    ("", 0) on a thread without one, such as those that compute gradients.
-    """
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_OWN_FOLDERS):
-        frame = frame.f_back  # type: ignore[assignment]
-    if frame is None:
-        return "", 0
-    return frame.f_code.co_filename, frame.f_lineno
+from torch_dipu import _origin
 
 
 def user_stack(limit: int = 8) -> list[str]:
@@ -37,14 +16,10 @@ def user_stack(limit: int = 8) -> list[str]:
     Args:
         limit: How many at most.
     """
-    stack: list[str] = []
-    frame = sys._getframe(1)
-    while frame is not None and len(stack) < limit:
-        code = frame.f_code
-        if not code.co_filename.startswith(_OWN_FOLDERS):
-            stack.append(f"{code.co_filename}:{frame.f_lineno} {code.co_name}")
-        frame = frame.f_back  # type: ignore[assignment]
-    return stack
+    return [
+        f"{frame.f_code.co_filename}:{frame.f_lineno} {frame.f_code.co_name}"
+        for frame in itertools.islice(_origin.user_frames(), limit)
+    ]
 
 
 def tensor_text(tensor: torch.Tensor) -> str:

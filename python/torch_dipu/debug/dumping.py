@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 
-from torch_dipu import _C, _env, _operators
+from torch_dipu import _C, _env, _operators, _origin
 from torch_dipu.debug import describing, watching
 
 _NAMES, _ARGUMENTS, _VALUES = 1, 2, 3
@@ -34,13 +34,14 @@ class _Dumper:
             self._calls[call.name] += 1
             if 0 < self._limit < self._calls[call.name]:
                 return False
-        file, line = describing.user_line()
+        frame = next(_origin.user_frames(), None)
+        line = frame.f_lineno if frame else 0
         wrapper = "dipu_" + call.name.replace(".", "_").lower()
         function = self._functions.get(call.name, "")
         header = f"[{wrapper}:{line}]:{call.name}  {function}".rstrip()
         lines = [header]
         if self._level >= _ARGUMENTS:
-            lines += [f"\tcalled at {file}:{line}"] if file else []
+            lines.append(f"\tcalled at {_origin.user_line()}")
             lines += self._values("", call.arguments())
         self._write(call.name, lines)
         return True

@@ -20,8 +20,8 @@ from typing import Any
 
 import torch
 
-from torch_dipu import _C, _env, _operators
-from torch_dipu.debug import comparing, describing, watching
+from torch_dipu import _C, _env, _operators, _origin
+from torch_dipu.debug import comparing, watching
 
 _SHOWN = 3
 
@@ -61,14 +61,13 @@ def _launch(call: _C.Call, function: str) -> _Launch:
     devices = [v.device for _, v in values if isinstance(v, torch.Tensor)]
     indices = [d.index for d in devices if d.type != "cpu" and d.index is not None]
     device = indices[0] if indices else torch.accelerator.current_device_index()
-    file, line = describing.user_line()
     return _Launch(
         call.name,
         function,
         ", ".join(_brief(name, value) for name, value in values),
         device,
         torch.accelerator.current_stream(device).stream_id,
-        f"{file}:{line}" if file else "a thread that computes gradients",
+        _origin.user_line(),
     )
 
 
