@@ -285,7 +285,7 @@ print(torch.ones(2, device="dipu").sum().item())
 def test_help_is_no_error(site, option):
     done = run(site, "", module=f"torch_dipu {option}", DIPU_DEVICE="nosuch")
     assert done.returncode == 0
-    assert done.stdout.startswith("usage: python -m torch_dipu [env ")
+    assert done.stdout.startswith("usage: python -m torch_dipu [COMMAND]")
     assert done.stderr == ""
 
 

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "core/allocator/host_allocator.h"
+#include "core/runtime/explainer.h"
 #include "tests/unit/core/testing.h"
 
 namespace dipu {
@@ -82,7 +83,9 @@ TEST_F(BadVendorTest, MayNotAskForDevicesWhileItStarts) {
 
 // Of DIPU_INTERNAL, which every error of these tests has.
 constexpr char kAdvice[] =
-    "; if later calls fail too, only a new process can use the device";
+    "; if later calls fail too, only a new process can use the device. An "
+    "operator called earlier may be the cause: set DIPU_LAUNCH_BLOCKING=1 to "
+    "wait for each one and learn which";
 
 TEST_F(BadVendorTest, AnErrorMayHaveNoText) {
   EXPECT_EQ(messageOf([] { runtime::synchronizeDevice(0); }),
@@ -95,6 +98,18 @@ TEST_F(BadVendorTest, AnErrorMayBeNoText) {
   g_error.message = "bad \xc3( bytes";
   EXPECT_EQ(messageOf([] { runtime::synchronizeDevice(0); }),
             std::string("fake:0: bad \\xc3( bytes") + kAdvice);
+}
+
+TEST_F(BadVendorTest, AnExplainerIsAskedForTheCause) {
+  g_error.message = "broken";
+  runtime::setExplainer([](int32_t device, const std::string& message) {
+    return " (" + std::to_string(device) + ", " + message + ")";
+  });
+  const std::string text = messageOf([] { runtime::synchronizeDevice(0); });
+  runtime::setExplainer(nullptr);
+  EXPECT_EQ(text,
+            "fake:0: broken; if later calls fail too, only a new process can "
+            "use the device (0, fake:0: broken)");
 }
 
 TEST_F(BadVendorTest, AnUnknownCodeIsAFailure) {
