@@ -44,7 +44,7 @@ _text = rule(
 
 def _side_by_side_impl(ctx):
     links = []
-    for file in ctx.files.srcs:
+    for file in {f.basename: f for f in ctx.files.srcs}.values():
         link = ctx.actions.declare_file(ctx.label.name + "/" + file.basename)
         ctx.actions.symlink(output = link, target_file = file)
         links.append(link)
@@ -53,10 +53,12 @@ def _side_by_side_impl(ctx):
         runfiles = ctx.runfiles(links),
     )]
 
-_side_by_side = rule(
+side_by_side = rule(
     implementation = _side_by_side_impl,
     attrs = {"srcs": attr.label_list(allow_files = True)},
-    doc = "Puts files into one folder, called like the target.",
+    doc = """Puts files into one folder, called like the target.
+
+Of files with the same name the last one counts.""",
 )
 
 def dipu_vendor(
@@ -106,7 +108,7 @@ def dipu_vendor(
     )
     operators = [operator_library] if operator_library else []
     tables = _conversions(conversions) if conversions else []
-    _side_by_side(
+    side_by_side(
         name = "dist",
         srcs = [plugin] + operators + private_libraries + tables,
         visibility = ["//visibility:public"],

@@ -13,6 +13,7 @@
 #include <ATen/native/transformers/attention.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 
 #include <cmath>
@@ -106,12 +107,6 @@ at::Tensor tokensFirst(const at::Tensor& tensor) {
   return tensor.transpose(1, 2);
 }
 
-// A new tensor of the sizes of `like`, with tokens first in memory.
-at::Tensor newTokensFirst(const at::Tensor& like) {
-  return tokensFirst(emptyContiguous(
-      tokensFirst(like).sizes(), like.scalar_type(), like.device().index()));
-}
-
 void check(const char* name, const OptionalTensor& bias, double dropout) {
   TORCH_CHECK_NOT_IMPLEMENTED(
       !isGiven(bias) && dropout == 0, name,
@@ -162,11 +157,23 @@ void attendOnCpu(const at::Tensor& query, const at::Tensor& key,
   result.logsumexp.copy_(logsumexp);
 }
 
+// On the device of `like`; debug tools have tensors of the CPU.
+at::Tensor newContiguous(at::IntArrayRef sizes, c10::ScalarType dtype,
+                         const at::Tensor& like) {
+  if (like.is_cpu()) return at::empty(sizes, like.options().dtype(dtype));
+  return emptyContiguous(sizes, dtype, like.device().index());
+}
+
+// A new tensor of the sizes of `like`, with tokens first in memory.
+at::Tensor newTokensFirst(const at::Tensor& like) {
+  return tokensFirst(
+      newContiguous(tokensFirst(like).sizes(), like.scalar_type(), like));
+}
+
 Output newOutput(const at::Tensor& query) {
   return {at::empty_like(query),
-          emptyContiguous(query.sizes().slice(0, 3),
-                          at::toOpMathType(query.scalar_type()),
-                          query.device().index())};
+          newContiguous(query.sizes().slice(0, 3),
+                        at::toOpMathType(query.scalar_type()), query)};
 }
 
 using Forward =

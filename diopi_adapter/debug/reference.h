@@ -36,6 +36,9 @@ class Reference {
   Reference(adapter::SlotBase& slot, const torch::jit::Stack& stack);
 
   // Whether the operator writes to arguments: then run() can be called once.
+  // With kDouble it may be called before, as long as no argument that is
+  // written holds integers or float64: the others are converted, so copies stay
+  // as they are.
   bool writesArguments() const { return !written_.empty(); }
 
   // Makes arguments() anew from what was copied, which run() may have written.

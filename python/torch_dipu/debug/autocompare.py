@@ -8,9 +8,8 @@ are not written must have the same bytes on the device afterwards. The gradients
 operators and the optimizers' are operators like the others.
 
 A sum of many numbers that cancel each other may differ although both sides are right.
-So what exceeds the tolerance is computed once more in float64, unless the operator
-writes to its arguments: the device is wrong only if it is further off than the CPU by
-more than `_WORSE_THAN_CPU`.
+So what exceeds the tolerance is computed once more in float64: the device is wrong
+only if it is further off than the CPU by more than `comparing.WORSE_THAN_CPU`.
 
 Random numbers differ between generators; there the distributions are compared.
 """
@@ -19,7 +18,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import math
 import pathlib
 import sys
 import threading
@@ -29,12 +27,19 @@ from typing import Any
 import torch
 
 from torch_dipu import _C, _env, _operators
-from torch_dipu.debug import comparing, describing, replaying, results, watching
+from torch_dipu.debug import (
+    comparing,
+    describing,
+    judging,
+    replaying,
+    results,
+    watching,
+)
 from torch_dipu.debug.comparing import Difference, Tolerance
+from torch_dipu.debug.judging import Named
 from torch_dipu.debug.results import Comparison, Report
 
 CONFIG_FILE = ".dipu_autocompare_op_list.config"
-_WORSE_THAN_CPU = 4.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,13 +54,6 @@ class Options:
     tolerances: Mapping[str, Tolerance] = dataclasses.field(default_factory=dict)
 
 
-def _on_cpu(value: Any) -> Any:
-    return value.cpu() if isinstance(value, torch.Tensor) else value
-
-
-_Named = list[tuple[str, Any]]
-
-
 @dataclasses.dataclass(frozen=True)
 class _Begun:
     """What has to be known of a call when it has been computed.
@@ -64,48 +62,22 @@ class _Begun:
         number: Which call of the operator it is, from 1.
         written: Arguments that it writes to.
         finite: Whether no argument holds NaN or infinity; True when it does not matter.
+        coarse: See `judging.is_coarse`.
         copies: All arguments as they were, when wrong calls are saved.
     """
 
     number: int
-    written: _Named
+    written: Named
     finite: bool
+    coarse: bool
     copies: list[_C.Value]
 
 
-def _is_finite(value: Any) -> bool:
-    if isinstance(value, torch.Tensor):
-        return not value.is_floating_point() or bool(value.cpu().isfinite().all())
-    return not isinstance(value, float) or math.isfinite(value)
-
-
-def _outputs(returned: list[_C.Value], written: _Named) -> _Named:
-    """Written arguments, then the results that are none of them: out, out1 ..."""
-    outputs = list(written)
-    known = {id(value) for _, value in written}
-    for i, item in enumerate(returned):
-        name = item.name or f"out{i or ''}"
-        for pair in comparing.flatten(name, item.value):
-            if id(pair[1]) not in known:
-                outputs.append(pair)
-    return outputs
-
-
-def _reference_outputs(call: _C.Call) -> _Named:
-    written = [
-        pair
-        for item in call.reference_arguments()
-        if item.written
-        for pair in comparing.flatten(item.name, item.value)
-    ]
-    return _outputs(call.reference_results(), written)
-
-
-def _find_not_finite(outputs: _Named) -> list[Difference]:
+def _find_not_finite(outputs: Named) -> list[Difference]:
     return [
         Difference(name, close=False, problem="NaN or infinity, which no argument has")
         for name, value in outputs
-        if not _is_finite(value)
+        if not comparing.is_finite(value)
     ]
 
 
@@ -145,62 +117,56 @@ class _Comparer:
             if item.written
             for pair in comparing.flatten(item.name, item.value)
         ]
-        finite = self._options.against != "finite" or all(
-            _is_finite(value)
+        values = [
+            value
             for item in arguments
             for _, value in comparing.flatten(item.name, item.value)
+        ]
+        finite = self._options.against != "finite" or all(
+            comparing.is_finite(value) for value in values
         )
+        coarse = judging.is_coarse(values, written)
         copies = call.copy_arguments() if self._options.save else []
-        return _Begun(number, written, finite, copies)
+        return _Begun(number, written, finite, coarse, copies)
 
     def after(self, call: _C.Call, state: _Begun | None) -> None:
         if state is None:
             return
-        actual = _outputs(call.results(), state.written)
+        actual = judging.outputs(call.results(), state.written)
+        compared: tuple[Named, list[Difference]] | None
         if self._options.against == "finite":
-            differences = _find_not_finite(actual) if state.finite else []
-            expected: _Named = []
+            compared = [], _find_not_finite(actual) if state.finite else []
         else:
-            expected, differences = self._compare(call, actual)
-        differences += [
+            compared = self._compare(call, actual, state.coarse)
+        changed = [
             Difference(name, close=False, problem="changed, though it is only read")
             for name in call.changed_arguments()
         ]
-        self._report(call, state, differences, dict(actual), dict(expected))
+        expected, differences = compared or ([], [])
+        if compared is not None or changed:
+            self._report(
+                call, state, differences + changed, dict(actual), dict(expected)
+            )
 
     def _compare(
-        self, call: _C.Call, actual: _Named
-    ) -> tuple[_Named, list[Difference]]:
-        call.run_reference(self._options.against == "float64")
-        on_cpu = [(name, _on_cpu(value)) for name, value in actual]
-        expected = _reference_outputs(call)
-        pairs = list(zip(on_cpu, expected, strict=True))
-        differences = [
-            self._difference(call, name, value, other)
-            for (name, value), (_, other) in pairs
-        ]
-        doubtful = [i for i, d in enumerate(differences) if not d.close]
-        may_repeat = not call.is_random and not call.writes_arguments
-        if doubtful and may_repeat and self._options.against == "cpu":
-            call.run_reference(True)
-            exact = _reference_outputs(call)
-            for i in doubtful:
-                (_, value), (_, other) = pairs[i]
-                if _as_good_as(value, other, exact[i][1]):
-                    differences[i] = dataclasses.replace(differences[i], close=True)
-        return expected, differences
-
-    def _difference(
-        self, call: _C.Call, name: str, actual: Any, expected: Any
-    ) -> Difference:
-        if not isinstance(actual, torch.Tensor):
-            same = actual == expected or (actual != actual and expected != expected)
-            text = "" if same else f"{actual!r} instead of {expected!r}"
-            return Difference(name, close=same, problem=text)
-        if call.is_random:
-            return comparing.compare_distributions(name, actual, expected)
+        self, call: _C.Call, actual: Named, coarse: bool
+    ) -> tuple[Named, list[Difference]] | None:
+        """What the CPU computes, and the differences; None when it cannot."""
+        in_double = self._options.against == "float64"
+        try:
+            reference = judging.Reference(call, in_double, coarse)
+        except Exception as error:
+            self._leave_out(call, str(error).split("\n")[0])
+            return None
         tolerance = self._options.tolerances.get(call.name)
-        return comparing.compare_tensors(name, actual, expected, tolerance)
+        return reference.outputs, judging.compare(call, actual, reference, tolerance)
+
+    def _leave_out(self, call: _C.Call, reason: str) -> None:
+        with self._lock:
+            if call.name not in self.report.left_out:
+                self.report.left_out[call.name] = reason
+                sys.stdout.write(f"autocompare:    {call.name} left out: {reason}\n")
+                sys.stdout.flush()
 
     def _save(self, comparison: Comparison, arguments: list[_C.Value]) -> None:
         """Saves the first wrong call of each operator."""
@@ -241,17 +207,6 @@ class _Comparer:
             if self._options.print_all or not close:
                 sys.stdout.write(results.text(comparison, actual, expected))
                 sys.stdout.flush()
-
-
-def _as_good_as(actual: Any, expected: Any, exact: Any) -> bool:
-    """Whether `actual` is hardly further from `exact` than `expected` is."""
-    if not isinstance(actual, torch.Tensor) or not actual.is_floating_point():
-        return False
-    if actual.shape != exact.shape or exact.numel() == 0:
-        return False
-    off = (actual.double() - exact).abs().max()
-    allowed = (expected.double() - exact).abs().max() * _WORSE_THAN_CPU
-    return bool(off <= allowed)
 
 
 _from_environment: _Comparer | None = None

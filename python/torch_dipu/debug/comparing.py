@@ -36,6 +36,10 @@ TOLERANCES: Mapping[torch.dtype, Tolerance] = {
 }
 
 
+# How much further from the exact result than the CPU the device may be.
+WORSE_THAN_CPU = 4.0
+
+
 @dataclasses.dataclass(frozen=True)
 class Difference:
     """Of one tensor or number.
@@ -114,18 +118,22 @@ def _last_place(expected: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """Distance to the next number of `dtype`, for each element."""
     info = torch.finfo(dtype)
     exponent = torch.frexp(expected.abs().clamp(min=info.tiny))[1] - 1
-    return torch.ldexp(torch.tensor(info.eps, dtype=torch.float64), exponent)
+    return torch.ldexp(torch.full_like(expected, info.eps), exponent)
 
 
 def _rounded(
-    name: str, actual: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance
+    name: str,
+    actual: torch.Tensor,
+    expected: torch.Tensor,
+    tolerance: Tolerance,
+    scale: float,
 ) -> Difference:
     x, y = actual.double(), expected.double()
     # Infinities of one sign and NaN are equal; against numbers they are far off.
     distance = torch.where((x == y) | (x.isnan() & y.isnan()), 0.0, (x - y).abs())
     distance = distance.nan_to_num(nan=math.inf, posinf=math.inf)
     size = y.abs().nan_to_num(nan=0.0, posinf=0.0)
-    largest = float(size.max())
+    largest = max(float(size.max()), scale)
     allowed = tolerance.relative * size + tolerance.of_largest * largest
     excess = distance - allowed
     count = int((excess > 0).sum())
@@ -143,7 +151,11 @@ def _rounded(
 
 
 def compare_tensors(
-    name: str, actual: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance | None
+    name: str,
+    actual: torch.Tensor,
+    expected: torch.Tensor,
+    tolerance: Tolerance | None,
+    scale: float = 0.0,
 ) -> Difference:
     """Compares two CPU tensors.
 
@@ -152,6 +164,7 @@ def compare_tensors(
         actual: What the device has computed.
         expected: Of the same dtype, or float64 for floating-point numbers.
         tolerance: For floating-point numbers; None: what their dtype has.
+        scale: How large the numbers were whose differences the results are.
     """
     if actual.shape != expected.shape:
         sizes = f"sizes {list(actual.shape)} instead of {list(expected.shape)}"
@@ -167,7 +180,25 @@ def compare_tensors(
     if not actual.is_floating_point():
         return _exact(name, actual, expected)
     chosen = tolerance or TOLERANCES.get(actual.dtype, TOLERANCES[torch.bfloat16])
-    return _rounded(name, actual, expected, chosen)
+    return _rounded(name, actual, expected, chosen, scale)
+
+
+def as_good_as(actual: Any, expected: Any, exact: Any) -> bool:
+    """Whether `actual` is hardly further from `exact` than `expected` is."""
+    if not isinstance(actual, torch.Tensor) or not actual.is_floating_point():
+        return False
+    if actual.shape != exact.shape or exact.numel() == 0:
+        return False
+    off = (actual.double() - exact).abs().max()
+    allowed = (expected.double() - exact).abs().max() * WORSE_THAN_CPU
+    return bool(off <= allowed)
+
+
+def is_finite(value: Any) -> bool:
+    """Whether an argument or result holds neither NaN nor infinity."""
+    if isinstance(value, torch.Tensor):
+        return not value.is_floating_point() or bool(value.cpu().isfinite().all())
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def compare_distributions(

@@ -78,12 +78,21 @@ class Comparison:
 
 
 class Report:
-    """What has been compared so far. All threads may read it at any time."""
+    """What has been compared so far. All threads may read it at any time.
+
+    Attributes:
+        comparisons: How many calls have been compared.
+        calls: How many there were, by operator.
+        wrong: Comparisons with differences, in their order.
+        left_out: Why the CPU could not compute calls, by operator. Of those calls it
+            is only known whether they have changed arguments that are only read.
+    """
 
     def __init__(self) -> None:
         self.comparisons = 0
         self.calls: collections.Counter[str] = collections.Counter()
         self.wrong: list[Comparison] = []
+        self.left_out: dict[str, str] = {}
 
     @property
     def first(self) -> Comparison | None:

@@ -127,6 +127,11 @@ def on_cpu(case: Case) -> Side:
     return _run(case, "cpu")
 
 
+def on_device(case: Case) -> Side:
+    """What a case does on the device."""
+    return _run(case, DEVICE)
+
+
 def _agree(
     case: Case,
     device: Side,
