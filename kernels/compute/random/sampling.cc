@@ -130,8 +130,9 @@ void drop(const Numbers& numbers, double p, const T* input, int64_t count,
                 [=](int64_t begin, int64_t end, const uint32_t* drawn) {
                   for (int64_t i = begin; i < end; ++i) {
                     const bool kept = drawn[i - begin] < bound;
-                    const C value = static_cast<C>(input[i]) * scale;
-                    out[i] = static_cast<T>(kept ? value : C(0));
+                    // A product, so that NaN and infinity are not hidden.
+                    const C factor = kept ? scale : C(0);
+                    out[i] = static_cast<T>(static_cast<C>(input[i]) * factor);
                     if (mask != nullptr) mask[i] = kept;
                   }
                 });
