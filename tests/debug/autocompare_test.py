@@ -223,3 +223,67 @@ def test_exceptions_keep_their_type(x: torch.Tensor) -> None:
         with pytest.raises(RuntimeError, match="must match"):
             x + torch.ones(4, device="dipu")
         assert torch.equal((x + x).cpu(), x.cpu() * 2)
+
+
+def test_what_the_cpu_refuses_is_left_out() -> None:
+    y = torch.arange(16).reshape(4, 4).to("dipu")
+    rows = torch.tensor([0, 1]).to("dipu")
+    expected = y.clone().index_put_((rows,), y[2:].clone(), accumulate=True)
+    with torch_dipu.autocompare("_index_put_impl_") as report:
+        y.index_put_((rows,), y[2:], accumulate=True)
+    assert torch.equal(y, expected)
+    assert "single memory location" in next(iter(report.left_out.values()))
+    assert report.wrong == []
+
+
+def test_nan_is_a_number_like_others_to_dropout() -> None:
+    with torch_dipu.autocompare() as report:
+        functional.dropout(torch.full((1000,), float("nan")).to("dipu"))
+    assert report.calls["native_dropout"] == 1
+    assert report.wrong == []
+
+
+def test_gradients_that_nobody_asks_for_are_left_alone() -> None:
+    x = torch.randn(2, 3, 6, 6).to("dipu").requires_grad_()
+    grid = torch.randn(2, 4, 4, 2).tanh().to("dipu")
+    with torch_dipu.autocompare() as report:
+        functional.grid_sample(x, grid, align_corners=False).sum().backward()
+    assert report.calls["grid_sampler_2d_backward"] == 1
+    assert report.wrong == []
+
+
+def test_equal_elements_may_be_chosen_in_any_order() -> None:
+    z = torch.tensor([1.0, 3, 3, 2, 3, 1] * 5).to("dipu")
+    with torch_dipu.autocompare() as report:
+        z.sort()
+        z.topk(4)
+        z.kthvalue(3)
+        z.mode()
+    assert report.comparisons >= 4
+    assert report.wrong == []
+
+
+def test_attention_is_compared(x: torch.Tensor) -> None:
+    q = torch.randn(2, 4, 16, 8).to("dipu").requires_grad_()
+    with torch_dipu.autocompare() as report:
+        functional.scaled_dot_product_attention(q, q, q).sum().backward()
+    assert report.wrong == []
+    assert any("attention" in name for name in report.calls)
+
+
+@pytest.mark.filterwarnings("ignore:.*ends here")
+def test_a_full_log_ends_no_program(x: torch.Tensor) -> None:
+    with torch_dipu.autocompare(log="/dev/full") as report:
+        x + 1
+        x * 2
+    assert report.comparisons == 2
+
+
+def test_a_log_that_cannot_be_opened_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(VARIABLE, "add.out")
+    with pytest.raises(ValueError, match=r"DIPU_AUTOCOMPARE_LOG: .*/nonexistent/log"):
+        os.environ["DIPU_AUTOCOMPARE_LOG"] = "/nonexistent/log"
+    assert "DIPU_AUTOCOMPARE_LOG" not in os.environ
+    monkeypatch.delenv(VARIABLE)

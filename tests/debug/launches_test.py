@@ -94,3 +94,13 @@ def test_gradients_are_named() -> None:
     )
     assert "The operator was gelu_backward" in output
     assert "(diopiGeluBackward)" in output
+
+
+def test_the_first_failure_stays_the_cause() -> None:
+    output = run(
+        before="import os",
+        cause=(f"try: {EMBEDDING}\n    except torch.AcceleratorError: weight + 1"),
+        DIPU_LAUNCH_BLOCKING="1",
+    )
+    assert "The operator was embedding (diopiEmbedding)" in output
+    assert "add.Tensor" not in output

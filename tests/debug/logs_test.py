@@ -96,7 +96,9 @@ def test_a_wrong_log_is_summed_up(wrong: pathlib.Path) -> None:
     assert '<tr class="wrong"><td>exp</td><td>diopiExp</td>' in text
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"operator": 1}'])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"operator": "a", "close": true, "results": []}']
+)
 def test_a_file_that_is_no_log(tmp_path: pathlib.Path, text: str) -> None:
     file = tmp_path / "log"
     if text:

@@ -19,8 +19,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import pathlib
-import sys
 import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -101,7 +101,8 @@ class _Comparer:
 
     def close(self) -> None:
         if self._log is not None:
-            self._log.close()
+            with contextlib.suppress(OSError):
+                self._log.close()
 
     def before(self, call: _C.Call) -> _Begun | None:
         with self._lock:
@@ -109,7 +110,11 @@ class _Comparer:
             number = self.report.calls[call.name]
         if (number - 1) % self._options.every:
             return None
-        call.prepare_reference()
+        try:
+            call.prepare_reference()
+        except Exception as error:
+            self._leave_out(call, str(error).split("\n")[0])
+            return None
         arguments = call.arguments()
         written = [
             pair
@@ -165,17 +170,34 @@ class _Comparer:
         with self._lock:
             if call.name not in self.report.left_out:
                 self.report.left_out[call.name] = reason
-                sys.stdout.write(f"autocompare:    {call.name} left out: {reason}\n")
-                sys.stdout.flush()
+                describing.show(f"autocompare:    {call.name} left out: {reason}\n")
+
+    def _write_log(self, comparison: Comparison) -> None:
+        if self._log is None:
+            return
+        try:
+            self._log.write(results.json_line(comparison))
+            self._log.flush()
+        except OSError as e:
+            warnings.warn(
+                f"{self._options.log} ends here: {e}", RuntimeWarning, stacklevel=2
+            )
+            self._log = None
 
     def _save(self, comparison: Comparison, arguments: list[_C.Value]) -> None:
         """Saves the first wrong call of each operator."""
         operators = [other.operator for other in self.report.wrong]
-        if self._options.save and operators.count(comparison.operator) == 1:
-            folder = pathlib.Path(self._options.save)
+        if not self._options.save or operators.count(comparison.operator) > 1:
+            return
+        folder = pathlib.Path(self._options.save)
+        name = f"{comparison.sequence:06}_{comparison.operator}.pt"
+        try:
             folder.mkdir(parents=True, exist_ok=True)
-            name = f"{comparison.sequence:06}_{comparison.operator}.pt"
             replaying.save(folder / name, comparison, arguments)
+        except (OSError, RuntimeError) as e:
+            warnings.warn(
+                f"{folder / name} cannot be saved: {e}", RuntimeWarning, stacklevel=2
+            )
 
     def _report(
         self,
@@ -201,12 +223,9 @@ class _Comparer:
             if not close:
                 self.report.wrong.append(comparison)
                 self._save(comparison, state.copies)
-            if self._log is not None:
-                self._log.write(results.json_line(comparison))
-                self._log.flush()
+            self._write_log(comparison)
             if self._options.print_all or not close:
-                sys.stdout.write(results.text(comparison, actual, expected))
-                sys.stdout.flush()
+                describing.show(results.text(comparison, actual, expected))
 
 
 _from_environment: _Comparer | None = None
@@ -242,7 +261,10 @@ def read_environment() -> None:
         _from_environment.close()
         _from_environment = None
     if operators:
-        _from_environment = _Comparer(options)
+        try:
+            _from_environment = _Comparer(options)
+        except OSError as e:
+            raise ValueError(f"{_env.AUTOCOMPARE_LOG.name}: {e}") from e
         watching.watch(_from_environment, operators)
 
 

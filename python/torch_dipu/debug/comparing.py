@@ -215,8 +215,12 @@ def compare_distributions(
     count = actual.numel()
     if count == 0:
         return Difference(name, close=True)
-    x = actual.double().flatten().sort().values
-    y = expected.double().flatten().sort().values
+    # NaN equals NaN here, and comes last.
+    last = torch.finfo(torch.float64).max
+    x, y = (
+        side.double().flatten().nan_to_num(nan=last).sort().values
+        for side in (actual, expected)
+    )
     both = torch.cat((x, y)).unique()
     distance = (
         torch.searchsorted(x, both, right=True)

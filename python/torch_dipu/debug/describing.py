@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from typing import Any
 
 import torch
+
 from torch_dipu import _origin
 
 
@@ -20,6 +22,20 @@ def user_stack(limit: int = 8) -> list[str]:
         f"{frame.f_code.co_filename}:{frame.f_lineno} {frame.f_code.co_name}"
         for frame in itertools.islice(_origin.user_frames(), limit)
     ]
+
+
+def show(text: str) -> None:
+    """Writes to the standard output, if there is one that takes it.
+
+    What a tool has to say must not end the program that it looks at.
+    """
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        return
 
 
 def tensor_text(tensor: torch.Tensor) -> str:

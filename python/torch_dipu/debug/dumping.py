@@ -6,8 +6,8 @@ from __future__ import annotations
 import collections
 import contextlib
 import pathlib
-import sys
 import threading
+import warnings
 from collections.abc import Iterable, Iterator
 
 from torch_dipu import _C, _env, _operators, _origin
@@ -26,6 +26,7 @@ class _Dumper:
         self._functions = {op.name: op.function for op in _C._operators()}
         self._lock = threading.Lock()  # guards the two below and keeps lines together
         self._calls: collections.Counter[str] = collections.Counter()
+        self._failed = False  # to write, which has been told
         if self._directory is not None:
             self._directory.mkdir(parents=True, exist_ok=True)
 
@@ -62,11 +63,18 @@ class _Dumper:
         text = "".join(line + "\n" for line in lines)
         with self._lock:
             if self._directory is None:
-                sys.stdout.write(text)
-                sys.stdout.flush()
-            else:
-                with open(self._directory / f"{operator}.txt", "a") as file:
-                    file.write(text)
+                describing.show(text)
+                return
+            file = self._directory / f"{operator}.txt"
+            try:
+                with open(file, "a") as stream:
+                    stream.write(text)
+            except OSError as e:
+                if not self._failed:
+                    warnings.warn(
+                        f"calls are not dumped: {e}", RuntimeWarning, stacklevel=2
+                    )
+                self._failed = True
 
 
 _from_environment: _Dumper | None = None
@@ -85,7 +93,10 @@ def read_environment() -> None:
     if level > 0:
         variable = _env.DUMP_OPS
         operators = _operators.choose(_operators.split(variable.text()), variable.name)
-        dumper = _Dumper(level, _env.DUMP_DIRECTORY.text(), limit)
+        try:
+            dumper = _Dumper(level, _env.DUMP_DIRECTORY.text(), limit)
+        except OSError as e:
+            raise ValueError(f"{_env.DUMP_DIRECTORY.name}: {e}") from e
     if _from_environment is not None:
         watching.watch(_from_environment, ())
     if dumper is not None:

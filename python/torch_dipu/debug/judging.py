@@ -95,13 +95,17 @@ class Reference:
 def _difference(
     call: _C.Call,
     name: str,
+    position: int,
     sides: tuple[Any, Any],
     tolerance: Tolerance | None,
     scale: float,
 ) -> Difference:
     actual, expected = sides
-    if contracts.is_open(call, name, expected):
+    if contracts.is_open(call, name, position, expected):
         return Difference(name, close=True)
+    if isinstance(actual, torch.Tensor) != isinstance(expected, torch.Tensor):
+        kinds = [type(side).__name__ for side in sides]
+        return Difference(name, close=False, problem=" instead of ".join(kinds))
     if not isinstance(actual, torch.Tensor):
         same = actual == expected or (actual != actual and expected != expected)
         text = "" if same else f"{actual!r} instead of {expected!r}"
@@ -151,7 +155,9 @@ def compare(
     ]
     scales = contracts.scales(call)
     differences = [
-        _difference(call, name, both, tolerance, scales[i] if i < len(scales) else 0.0)
+        _difference(
+            call, name, i, both, tolerance, scales[i] if i < len(scales) else 0.0
+        )
         for i, ((name, _), both) in enumerate(zip(on_cpu, sides, strict=True))
     ]
     if not call.is_random:

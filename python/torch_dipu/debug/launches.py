@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import re
 import threading
 from collections.abc import Iterable
 from typing import Any
@@ -24,6 +25,8 @@ from torch_dipu import _C, _env, _operators, _origin
 from torch_dipu.debug import comparing, watching
 
 _SHOWN = 3
+# The function that a vendor's message names.
+_FUNCTION = re.compile(r"\b(diopi\w+):")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +79,7 @@ class _Blocker:
 
     def __init__(self, functions: dict[str, str]) -> None:
         self._functions = functions
+        self._failed: dict[int, _Launch] = {}  # by device
 
     def before(self, call: _C.Call) -> _Launch:
         return _launch(call, self._functions.get(call.name, ""))
@@ -85,8 +89,18 @@ class _Blocker:
             torch.accelerator.synchronize(state.device)
         except RuntimeError as error:
             message = str(error.args[0]) if error.args else ""
-            error.args = (f"{message}\nThe operator was {state.text()}",)
+            cause = self._cause(state, message)
+            error.args = (f"{message}\nThe operator was {cause.text()}",)
             raise
+
+    def _cause(self, launch: _Launch, message: str) -> _Launch:
+        """The call that failed: an earlier one, when its failure is reported again."""
+        named = _FUNCTION.search(message)
+        first = self._failed.get(launch.device)
+        if first is not None and named and named[1] != launch.function:
+            return first
+        self._failed[launch.device] = launch
+        return launch
 
     def explain(self, device: int, message: str) -> str:
         return ""

@@ -12,6 +12,9 @@ from collections.abc import Iterable
 from typing import Any
 
 Line = dict[str, Any]
+_FIELDS = frozenset(
+    {"call", "close", "differences", "operator", "results", "sequence", "stack"}
+)
 
 
 def read(path: str | pathlib.Path) -> list[Line]:
@@ -28,8 +31,10 @@ def read(path: str | pathlib.Path) -> list[Line]:
     for number, text in enumerate(texts, 1):
         try:
             line = json.loads(text)
-            line["operator"], line["close"], line["results"]
-        except (ValueError, KeyError, TypeError) as e:
+            missing = _FIELDS - line.keys()
+            if missing:
+                raise KeyError(*missing)
+        except (ValueError, KeyError, AttributeError) as e:
             raise ValueError(f"{path}:{number}: no line of a comparison") from e
         lines.append(line)
     return lines

@@ -92,10 +92,10 @@ def load(path: str | pathlib.Path) -> dict[str, Any]:
     """
     try:
         saved = torch.load(path, weights_only=True)
-    except (OSError, RuntimeError, EOFError, ValueError) as e:
-        raise ValueError(f"{path} cannot be read as a saved call: {e}") from e
-    except Exception as e:  # pickle's own errors share no base but Exception
-        raise ValueError(f"{path} is no saved call: {e}") from e
+    except OSError as e:
+        raise ValueError(f"{path} cannot be read: {e}") from e
+    except Exception as e:  # torch's errors give advice on files of other kinds
+        raise ValueError(f"{path} is no saved call") from e
     if not isinstance(saved, dict) or saved.get("format") != _FORMAT:
         raise ValueError(f"{path} is no saved call of format {_FORMAT}")
     return saved
