@@ -43,8 +43,12 @@ _text = rule(
 )
 
 def _side_by_side_impl(ctx):
+    files = {}
+    for file in ctx.files.srcs:
+        if file.basename not in files:
+            files[file.basename] = file
     links = []
-    for file in {f.basename: f for f in ctx.files.srcs}.values():
+    for file in files.values():
         link = ctx.actions.declare_file(ctx.label.name + "/" + file.basename)
         ctx.actions.symlink(output = link, target_file = file)
         links.append(link)
@@ -58,7 +62,7 @@ side_by_side = rule(
     attrs = {"srcs": attr.label_list(allow_files = True)},
     doc = """Puts files into one folder, called like the target.
 
-Of files with the same name the last one counts.""",
+Of files with the same name the first one counts.""",
 )
 
 def dipu_vendor(
