@@ -4,8 +4,8 @@
 A benchmark gives a function that measures everything on one device, in the
 process in which it is called, and returns seconds by name. Both sides run with one
 thread and with all; the better one counts. A ratio is device / CPU, the median
-over the rounds; an entry over its limit is measured again, and the best of five
-alternations counts.
+over the rounds; an entry over its limit is measured again, and the quickest of five
+rounds counts on either side.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Entry:
     device: float
     ratio: float
     limit: float
-    is_best: bool  # of five alternations, since the median was over the limit
+    is_best: bool  # the quickest of five, since the median was over the limit
 
     @property
     def ok(self) -> bool:
@@ -122,9 +122,9 @@ def _rounds(
 def _entry(
     name: str, pairs: list[tuple[float, float]], limit: float, is_best: bool
 ) -> Entry:
-    ratios = [ours / cpu for cpu, ours in pairs]
-    cpu, ours = (statistics.median(side) for side in zip(*pairs, strict=True))
-    ratio = min(ratios) if is_best else statistics.median(ratios)
+    summary = min if is_best else statistics.median
+    cpu, ours = (summary(side) for side in zip(*pairs, strict=True))
+    ratio = ours / cpu if is_best else statistics.median(d / c for c, d in pairs)
     return Entry(name, cpu, ours, ratio, limit, is_best)
 
 
