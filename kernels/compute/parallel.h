@@ -23,7 +23,7 @@ namespace dipu::kernels {
 
 // Elements of a cheap operation (an addition) below which a second thread
 // costs more than it gains. Divide by the relative cost of the operation.
-inline constexpr int64_t kGrain = 65536;
+inline constexpr int64_t kGrain = 32768;
 
 // Grain for units of work that each touch `elements` elements.
 inline int64_t grainFor(int64_t elements, int64_t cost = 1) {
