@@ -14,20 +14,16 @@ using activation::forward;
 
 constexpr int32_t kVector = 8;
 
-constexpr double kSqrtHalf = 0.70710678118654752440;
 constexpr double kSqrtTwoOverPi = 0.79788456080286535588;
 constexpr double kInverseSqrtTwoPi = 0.39894228040143267794;
 constexpr double kCubic = 0.044715;
 
 template <typename T>
 struct GeluErf {
-  T operator()(T x) const {
-    return T(0.5) * x * (T(1) + math::erf(x * T(kSqrtHalf)));
-  }
+  T operator()(T x) const { return x * math::normalCdf(x); }
   T operator()(T grad, T x) const {
-    const T cdf = T(0.5) * (T(1) + math::erf(x * T(kSqrtHalf)));
     const T pdf = T(kInverseSqrtTwoPi) * math::exp(T(-0.5) * x * x);
-    return grad * (cdf + x * pdf);
+    return grad * (math::normalCdf(x) + x * pdf);
   }
 };
 

@@ -52,6 +52,18 @@ TEST(Math, StaysWithinTwoUlpOfTheLibrary) {
   EXPECT_LT(DIPU_ERROR_OF(cos), 2.0);
 }
 
+TEST(Math, GivesTheNormalDistribution) {
+  for (float x = -8.0f; x <= 8.0f; x += 1.0f / 1024) {
+    const double exact = 0.5 * std::erfc(-x / std::sqrt(2.0));
+    // Half a last place near 1 comes on top of the polynomial's error.
+    EXPECT_NEAR(math::normalCdf(x), exact, 9e-8) << x;
+  }
+  EXPECT_EQ(math::normalCdf(-6.0f), 0.0f);
+  EXPECT_EQ(math::normalCdf(std::numeric_limits<float>::infinity()), 1.0f);
+  EXPECT_TRUE(
+      std::isnan(math::normalCdf(std::numeric_limits<float>::quiet_NaN())));
+}
+
 TEST(Math, TreatsEndsOfTheRangeLikeTheLibrary) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
