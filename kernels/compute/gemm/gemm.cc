@@ -31,8 +31,17 @@ bool supported(DType dtype) {
   }
 }
 
-// Translates the addresses and enqueues one batch.
-Status enqueue(const Queue& queue, Problem problem, DType dtype) {
+// What the stream's worker does.
+struct Run {
+  Problem problem;
+  DType dtype;
+
+  void operator()() const { gemm::run(problem, dtype); }
+};
+
+// Translates the addresses of run->problem and enqueues it.
+Status enqueue(const Queue& queue, Run* run) {
+  Problem& problem = run->problem;
   const int64_t rows = problem.rows;
   const int64_t columns = problem.columns;
   if (problem.batch == 0 || rows == 0 || columns == 0) return Status::kOk;
@@ -43,7 +52,7 @@ Status enqueue(const Queue& queue, Problem problem, DType dtype) {
                                : (problem.batch - 1) * s.batch +
                                      (r - 1) * s.row + (c - 1) * s.column;
     return queue.translate(
-        data, static_cast<std::size_t>(last + 1) * itemSize(dtype));
+        data, static_cast<std::size_t>(last + 1) * itemSize(run->dtype));
   };
   problem.a = translate(problem.a, problem.a_strides, rows, problem.depth);
   problem.b = translate(problem.b, problem.b_strides, problem.depth, columns);
@@ -55,9 +64,7 @@ Status enqueue(const Queue& queue, Problem problem, DType dtype) {
   if (problem.c == nullptr || problem.a == nullptr || problem.b == nullptr) {
     return Status::kFailed;
   }
-  const bool sent =
-      queue.launch([problem, dtype] { gemm::run(problem, dtype); });
-  return sent ? Status::kOk : Status::kFailed;
+  return queue.launch(*run) ? Status::kOk : Status::kFailed;
 }
 
 // out = beta * input + alpha * (a @ b); input may be nullptr with beta 0.
@@ -73,18 +80,22 @@ Status multiply(const Queue& queue, const Matrices& out, const Matrices* input,
                 long(b.columns()), long(out.rows()), long(out.columns()));
   }
   if (out.empty()) return Status::kOk;
-  Problem problem{};
-  problem.columns = out.columns();
-  problem.depth = a.columns();
-  problem.alpha = alpha;
-  problem.beta = input == nullptr ? 0.0 : beta;
+  Run run;
+  run.dtype = dtype;
+  run.problem.columns = out.columns();
+  run.problem.depth = a.columns();
+  run.problem.alpha = alpha;
+  run.problem.beta = input == nullptr ? 0.0 : beta;
+  if (gemm::setSingle(out, input, a, b, &run.problem)) {
+    return enqueue(queue, &run);
+  }
   gemm::BatchLoop loop(out, input, a, b, itemSize(dtype));
   if (!loop.valid()) {
     return fail(Status::kInvalid, "batches of the matrices do not broadcast");
   }
   Status status = Status::kOk;
-  while (status == Status::kOk && loop.next(&problem)) {
-    status = enqueue(queue, problem, dtype);
+  while (status == Status::kOk && loop.next(&run.problem)) {
+    status = enqueue(queue, &run);
   }
   return status;
 }

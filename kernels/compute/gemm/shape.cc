@@ -77,6 +77,28 @@ bool Matrices::expandTo(const Matrices& result) {
   return fits;
 }
 
+bool setSingle(const Matrices& out, const Matrices* input, const Matrices& a,
+               const Matrices& b, Problem* problem) {
+  if (out.batchDims() != 0 || a.batchDims() != 0 || b.batchDims() != 0 ||
+      (input != nullptr && input->batchDims() != 0)) {
+    return false;
+  }
+  const auto strides = [](const Matrices& m) {
+    return Strides{0, m.rowStride(), m.columnStride()};
+  };
+  problem->a = a.data();
+  problem->b = b.data();
+  problem->c = out.data();
+  problem->d = input == nullptr ? nullptr : input->data();
+  problem->rows = out.rows();
+  problem->batch = 1;
+  problem->a_strides = strides(a);
+  problem->b_strides = strides(b);
+  problem->c_strides = strides(out);
+  problem->d_strides = input == nullptr ? Strides{} : strides(*input);
+  return true;
+}
+
 BatchLoop::BatchLoop(const Matrices& out, const Matrices* input,
                      const Matrices& a, const Matrices& b, int64_t item_size)
     : rows_(out.rows()), item_size_(item_size) {

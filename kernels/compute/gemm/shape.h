@@ -56,6 +56,12 @@ class Matrices {
   int64_t column_stride_ = 0;
 };
 
+// Fills addresses, rows, batch and strides of a product without batches; false,
+// and nothing done, when an operand has batch dimensions. What a BatchLoop does
+// too, but in less time than a small product takes. `input` may be nullptr.
+bool setSingle(const Matrices& out, const Matrices* input, const Matrices& a,
+               const Matrices& b, Problem* problem);
+
 // Cuts a product of batches into problems with one batch dimension each.
 // Dimensions that lie one after the other in memory are joined, and a batch
 // that multiplies one common `b` becomes further rows of one matrix.
