@@ -4,7 +4,7 @@
     ./bazelw run //tests/conformance:report -- --device droplet --out DIR
 
 Ends with status 1 when something differs from the CPU that exceptions.yaml does not
-expect.
+expect. Ctrl-C ends the run; the report then holds what was done, and the status is 1.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -62,12 +63,16 @@ def _wanted(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _run(server: session.Session, entries: Sequence[Entry]) -> list[Result]:
+    """Results in order; those that there are, when the user ends the run."""
     exceptions = session.exceptions()
     tasks = plan.whole(entries, exceptions, _SAMPLES.value)
     results = []
-    for i, result in enumerate(server.run(tasks), 1):
-        print(f"[{i}/{len(tasks)}] {result.entry}: {result.status}", flush=True)
-        results.append(result)
+    try:
+        for i, result in enumerate(server.run(tasks), 1):
+            print(f"[{i}/{len(tasks)}] {result.entry}: {result.status}", flush=True)
+            results.append(result)
+    except KeyboardInterrupt:
+        print(f"ended after {len(results)} of {len(tasks)} entries")
     return sorted(results, key=lambda result: result.entry)
 
 
@@ -87,7 +92,9 @@ def _main(argv: Sequence[str]) -> None:
     _choose_vendor(_DEVICE.value)
     server = session.Session(_JOBS.value, _LIMIT_S.value)
     families = dict(server.entries())
-    results = _run(server, _wanted(families))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    entries = _wanted(families)
+    results = _run(server, entries)
     for result in results:
         if result.crash:
             result.families = families[result.entry]
@@ -96,7 +103,7 @@ def _main(argv: Sequence[str]) -> None:
     thorough = _SAMPLES.value == 0
     problems = [p for r in results for p in exceptions.judge(r, thorough)]
     print("\n".join(problems))
-    sys.exit(1 if problems else 0)
+    sys.exit(1 if problems or len(results) < len(entries) else 0)
 
 
 if __name__ == "__main__":
