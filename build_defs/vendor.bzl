@@ -70,6 +70,7 @@ def dipu_vendor(
         plugin_deps,
         operator_library = None,
         conversions = None,
+        nondeterministic = None,
         private_libraries = [],
         licenses = [],
         license_expression = "Apache-2.0",
@@ -89,6 +90,8 @@ def dipu_vendor(
       operator_library: the shared object with the diopi* functions, if any.
       conversions: conversions.yaml, if functions of it lack types or layouts;
         see docs/conversions.md.
+      nondeterministic: nondeterministic.yaml, if functions of it may give other
+        results when they are called again; see docs/debugging.md.
       private_libraries: further shared objects that are shipped beside it.
       licenses: licence texts of what private_libraries contain.
       license_expression: SPDX expression over all files of the wheel.
@@ -112,6 +115,11 @@ def dipu_vendor(
     )
     operators = [operator_library] if operator_library else []
     tables = _conversions(conversions) if conversions else []
+    if nondeterministic:
+        tables.append(nondeterministic_table(
+            name = "nondeterministic_table",
+            entries = nondeterministic,
+        ))
     side_by_side(
         name = "dist",
         srcs = [plugin] + operators + private_libraries + tables,
@@ -156,6 +164,34 @@ def _conversions(rules):
         tools = ["//diopi_adapter/codegen:conversions"],
     )
     return [table]
+
+def nondeterministic_table(name, entries, **kwargs):
+    """The file beside a vendor library that names functions which do not repeat.
+
+    Args:
+      name: target name; the file is diopi_nondeterministic.tsv.
+      entries: nondeterministic.yaml.
+      **kwargs: as for genrule.
+
+    Returns:
+      The name of the file.
+    """
+    table = "diopi_nondeterministic.tsv"
+    functions = "//diopi_adapter/abi:diopi_functions.tsv"
+    native.genrule(
+        name = name,
+        srcs = [entries, functions],
+        outs = [table],
+        cmd = " ".join([
+            "$(execpath //diopi_adapter/codegen:nondeterministic)",
+            "--entries=$(execpath %s)" % entries,
+            "--functions=$(execpath %s)" % functions,
+            "--out=$@",
+        ]),
+        tools = ["//diopi_adapter/codegen:nondeterministic"],
+        **kwargs
+    )
+    return table
 
 def _checks(plugin, plugin_deps, operators):
     torch_free_test(

@@ -7,12 +7,14 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <string>
 
 #include "core/loader/operator_library.h"
 #include "core/runtime/vendor.h"
 #include "diopi_adapter/abi/diopi_host.h"
 #include "diopi_adapter/aten/registration.h"
 #include "diopi_adapter/conversion/convert_functions.h"
+#include "diopi_adapter/determinism/alert_functions.h"
 #include "diopi_adapter/runtime/call.h"
 #include "diopi_adapter/runtime/registration.h"
 
@@ -30,25 +32,44 @@ std::optional<loader::OperatorLibrary> openOperators(
   }
 }
 
+// What the file says; nothing when there is none.
+std::optional<std::string> readFile(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path)) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// The file `name` beside the library at `path`.
+std::filesystem::path besideLibrary(const std::string& path, const char* name) {
+  return std::filesystem::path(path).parent_path() / name;
+}
+
 // What the functions of the vendor at `path` lack; nothing when it does not
 // say.
 conversion::Rules readRules(const std::string& path,
                             const VendorOptions& options) {
-  constexpr char kTable[] = "diopi_conversions.tsv";
   const bool named = !options.conversions.empty();
-  const std::filesystem::path table =
-      named ? std::filesystem::path(options.conversions)
-            : std::filesystem::path(path).parent_path() / kTable;
-  std::ifstream file(table, std::ios::binary);
-  if (!file || std::filesystem::is_directory(table)) {
-    TORCH_CHECK(!named, "DIPU_CONVERSIONS names ", table.string(),
-                ", which cannot be read");
-    return {};
-  }
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto table = named ? std::filesystem::path(options.conversions)
+                           : besideLibrary(path, "diopi_conversions.tsv");
+  const auto text = readFile(table);
+  TORCH_CHECK(text.has_value() || !named, "DIPU_CONVERSIONS names ",
+              table.string(), ", which cannot be read");
+  if (!text.has_value()) return {};
   try {
-    return conversion::parseRules(text, table.string());
+    return conversion::parseRules(*text, table.string());
   } catch (const conversion::RulesError& error) {
+    TORCH_CHECK(false, error.what());
+  }
+}
+
+// Which functions of the vendor at `path` do not repeat their results; none
+// when it does not say.
+determinism::Alerts readAlerts(const std::string& path) {
+  const auto table = besideLibrary(path, "diopi_nondeterministic.tsv");
+  try {
+    return determinism::parseAlerts(readFile(table).value_or(""),
+                                    table.string());
+  } catch (const determinism::TableError& error) {
     TORCH_CHECK(false, error.what());
   }
 }
@@ -59,6 +80,7 @@ void loadVendor(const std::string& path, const VendorOptions& options) {
   // First what can fail, so that a vendor is served whole or not at all.
   const auto operators = openOperators(path, options.runtime_library);
   const conversion::Rules rules = readRules(path, options);
+  const determinism::Alerts alerts = readAlerts(path);
   runtime::loadVendor(path);
   if (operators.has_value()) {
     for (const std::string& warning : operators->warnings()) {
@@ -67,6 +89,8 @@ void loadVendor(const std::string& path, const VendorOptions& options) {
     fillSymbolTable(*operators);
     conversion::convertFunctions(rules, options.check_conversions,
                                  detail::g_symbols);
+    determinism::alertFunctions(alerts, runtime::vendor().name,
+                                detail::g_symbols);
     dipu_diopi_rt_install(&runtimeHost());
     registerOperators();
   }

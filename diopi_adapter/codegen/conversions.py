@@ -15,7 +15,6 @@ a type back.
 from __future__ import annotations
 
 import dataclasses
-import fnmatch
 import pathlib
 import sys
 from collections.abc import Iterator
@@ -102,18 +101,12 @@ class _Parser(nodes.Reader):
             )
 
     def _named(self, node: yaml.Node | None) -> Iterator[str]:
-        if node is None:
-            return
-        single = isinstance(node, yaml.ScalarNode)
-        for item in [node] if single else self._sequence(node):
+        for item in self._items(node):
             pattern = self._text(item)
             if pattern in _NEVER:
                 reason = f"{pattern} does the conversions and cannot be converted"
                 raise self._error(item, reason)
-            found = sorted(fnmatch.filter(self._functions - _NEVER, pattern))
-            if not found:
-                raise self._error(item, f"no function is called `{pattern}`")
-            yield from found
+            yield from self._matching(item, self._functions - _NEVER)
 
     def _types(self, node: yaml.Node | None) -> Iterator[tuple[str, str]]:
         for lacked, value in (self._mapping(node) if node else {}).items():

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import fnmatch
+from collections.abc import Collection, Iterator
 
 import yaml
 
@@ -38,6 +39,20 @@ class Reader:
         if not isinstance(node, yaml.SequenceNode):
             raise self._error(node, "expected a list")
         return list(node.value)
+
+    def _items(self, node: yaml.Node | None) -> list[yaml.Node]:
+        """The nodes of a list, or of a single text that stands for one."""
+        if node is None:
+            return []
+        return [node] if isinstance(node, yaml.ScalarNode) else self._sequence(node)
+
+    def _matching(self, node: yaml.Node, functions: Collection[str]) -> list[str]:
+        """The functions that a pattern describes, sorted; at least one."""
+        pattern = self._text(node)
+        found = sorted(fnmatch.filter(functions, pattern))
+        if not found:
+            raise self._error(node, f"no function is called `{pattern}`")
+        return found
 
     def _mapping(self, node: yaml.Node) -> dict[str, yaml.Node]:
         if not isinstance(node, yaml.MappingNode):
