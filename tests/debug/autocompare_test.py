@@ -174,6 +174,8 @@ def test_every_third_call(x: torch.Tensor) -> None:
             x.exp()
     assert report.calls["exp"] == 7
     assert report.comparisons == 3
+    assert report.not_compared["exp"].sampled == 4
+    assert report.left_out == {}
 
 
 def test_the_log_has_a_line_for_each(x: torch.Tensor, tmp_path: pathlib.Path) -> None:

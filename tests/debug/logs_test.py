@@ -73,7 +73,7 @@ def test_the_first_divergence_is_named(tmp_path: pathlib.Path) -> None:
 
 def test_a_run_with_more_calls(tmp_path: pathlib.Path) -> None:
     one, two = log_run(tmp_path / "1"), log_run(tmp_path / "2", more=True)
-    divergence = logs.first_divergence(logs.read(one), logs.read(two))
+    divergence = logs.first_divergence(logs.read(one).lines, logs.read(two).lines)
     assert divergence is not None
     assert divergence.reason == "the first run has fewer calls"
     assert divergence.right is not None
@@ -96,8 +96,104 @@ def test_a_wrong_log_is_summed_up(wrong: pathlib.Path) -> None:
     assert '<tr class="wrong"><td>exp</td><td>diopiExp</td>' in text
 
 
+def refuse(times: int = 2) -> None:
+    """Adds in a way that the CPU refuses to compute."""
+    y = torch.arange(16).reshape(4, 4).to("dipu")
+    rows = torch.tensor([0, 1]).to("dipu")
+    for _ in range(times):
+        y.index_put_((rows,), y[2:], accumulate=True)
+
+
+def test_what_was_left_out_is_counted(tmp_path: pathlib.Path) -> None:
+    log, page = tmp_path / "log", tmp_path / "page.html"
+    x = torch.ones(3).to("dipu")
+    for _ in range(2):  # the log is appended to
+        with torch_dipu.autocompare("exp", "_index_put_impl_", every=2, log=log):
+            for _ in range(5):
+                x.exp()
+            refuse(times=3)
+    status, output = command("compare", log, "--html", page)
+    first, sampled, refused = output.splitlines()
+    assert status == 0
+    assert first == "6 comparisons of 1 operators"
+    assert sampled == "left out: 6 calls of 2 operators by sampling"
+    assert refused.startswith("left out: 4 calls of _index_put_impl_: ")
+    assert "single memory location" in refused
+    text = page.read_text()
+    assert "6 comparisons, 0 wrong; 10 calls left out." in text
+    assert (
+        '<td>_index_put_impl_</td><td class="number">2</td><td class="number">4</td>'
+        in text
+    )
+
+
+def test_a_log_in_which_nothing_was_compared_is_no_success(
+    tmp_path: pathlib.Path,
+) -> None:
+    log, page = tmp_path / "log", tmp_path / "page.html"
+    with torch_dipu.autocompare("_index_put_impl_", log=log):
+        refuse()
+    status, output = command("compare", log, "--html", page)
+    assert status == 1
+    assert output.startswith("compared nothing: every call was left out\n")
+    assert "compared nothing: every call was left out." in page.read_text()
+    assert "No result is wrong" not in page.read_text()
+    status, output = command("compare", log, log)
+    assert status == 1
+    assert output.startswith("compared nothing")
+    log.write_text("")
+    status, output = command("compare", log)
+    assert (status, output) == (
+        1,
+        "compared nothing: no chosen operator was called\n",
+    )
+
+
+PROGRAM = """
+import torch, torch_dipu
+x = torch.ones(3).to("dipu")
+for _ in range(5):
+    x.exp()
+"""
+
+
+def test_the_end_of_a_program_says_what_was_compared(tmp_path: pathlib.Path) -> None:
+    def run(operators: str) -> str:
+        environment = {
+            "DIPU_AUTOCOMPARE_OPS_LIST": operators,
+            "DIPU_AUTOCOMPARE_EVERY": "2",
+            "DIPU_AUTOCOMPARE_PRINT": "wrong",
+            "DIPU_AUTOCOMPARE_LOG": str(tmp_path / operators),
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
+    assert run("exp") == (
+        "autocompare:    3 comparisons of 1 operators\n"
+        "autocompare:    left out: 2 calls of 1 operators by sampling\n"
+    )
+    assert logs.read(tmp_path / "exp").left_out["exp"].sampled == 2
+    assert run("sin") == (
+        "autocompare:    compared nothing: no chosen operator was called\n"
+    )
+
+
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"operator": "a", "close": true, "results": []}']
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '{"operator": "a", "close": true, "results": []}',
+        '{"left_out": {"exp": {"sample": 1}}}',
+        '{"left_out": 5}',
+    ],
 )
 def test_a_file_that_is_no_log(tmp_path: pathlib.Path, text: str) -> None:
     file = tmp_path / "log"
@@ -126,6 +222,31 @@ def test_a_saved_call_is_repeated(wrong: pathlib.Path) -> None:
     assert "sizes: [6, 4], stride: [1, 6]" in output
     assert "device=dipu:0" in output
     assert "\tallclose" in output
+
+
+def test_a_saved_call_that_the_cpu_cannot_compute_is_no_success(
+    tmp_path: pathlib.Path,
+) -> None:
+    y = torch.arange(16).reshape(4, 4)
+    arguments = {
+        "self": y,
+        "indices": [torch.tensor([0, 1])],
+        "values": y[2:],
+        "accumulate": True,
+        "unsafe": False,
+    }
+    saved = {
+        "format": 1,
+        "operator": "_index_put_impl_",
+        "function": "",
+        "stack": [],
+        "problems": [],
+        "arguments": list(arguments.items()),
+    }
+    torch.save(saved, tmp_path / "call.pt")
+    status, output = command("replay", tmp_path / "call.pt")
+    assert status == 1
+    assert output.endswith("compared nothing: the call was left out\n")
 
 
 def test_what_aliases_is_repeated_as_such(tmp_path: pathlib.Path) -> None:

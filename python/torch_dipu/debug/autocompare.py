@@ -16,6 +16,7 @@ Random numbers differ between generators; there the distributions are compared.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import dataclasses
 import pathlib
@@ -97,19 +98,35 @@ class _Comparer:
         self._options = options
         self._functions = {op.name: op.function for op in _C._operators()}
         self._lock = threading.Lock()  # guards the report and keeps lines together
+        self._compared: set[str] = set()
         self._log = open(options.log, "a") if options.log else None  # noqa: SIM115
 
     def close(self) -> None:
-        if self._log is not None:
-            with contextlib.suppress(OSError):
-                self._log.close()
+        with self._lock:
+            if self.report.not_compared:
+                self._write_log(results.json_of_left_out(self.report.not_compared))
+            if self._log is not None:
+                with contextlib.suppress(OSError):
+                    self._log.close()
+            self._log = None
+
+    def show_tally(self) -> None:
+        """Says what has been compared, and what not."""
+        with self._lock:
+            lines = results.tally(
+                self.report.comparisons,
+                len(self._compared),
+                self.report.not_compared,
+            )
+        describing.show("".join(f"autocompare:    {line}\n" for line in lines))
 
     def before(self, call: _C.Call) -> _Begun | None:
         with self._lock:
             self.report.calls[call.name] += 1
             number = self.report.calls[call.name]
-        if (number - 1) % self._options.every:
-            return None
+            if (number - 1) % self._options.every:
+                self._left_out(call.name).sampled += 1
+                return None
         try:
             call.prepare_reference()
         except Exception as error:
@@ -166,17 +183,22 @@ class _Comparer:
         tolerance = self._options.tolerances.get(call.name)
         return reference.outputs, judging.compare(call, actual, reference, tolerance)
 
+    def _left_out(self, operator: str) -> results.LeftOut:
+        return self.report.not_compared.setdefault(operator, results.LeftOut())
+
     def _leave_out(self, call: _C.Call, reason: str) -> None:
         with self._lock:
-            if call.name not in self.report.left_out:
-                self.report.left_out[call.name] = reason
+            left_out = self._left_out(call.name)
+            left_out.refused += 1
+            if left_out.refused == 1:
+                left_out.reason = reason
                 describing.show(f"autocompare:    {call.name} left out: {reason}\n")
 
-    def _write_log(self, comparison: Comparison) -> None:
+    def _write_log(self, line: str) -> None:
         if self._log is None:
             return
         try:
-            self._log.write(results.json_line(comparison))
+            self._log.write(line)
             self._log.flush()
         except OSError as e:
             warnings.warn(
@@ -223,12 +245,21 @@ class _Comparer:
             if not close:
                 self.report.wrong.append(comparison)
                 self._save(comparison, state.copies)
-            self._write_log(comparison)
+            self._compared.add(call.name)
+            if self._log is not None:
+                self._write_log(results.json_line(comparison))
             if self._options.print_all or not close:
                 describing.show(results.text(comparison, actual, expected))
 
 
 _from_environment: _Comparer | None = None
+
+
+def _end() -> None:
+    """Says what the environment's comparisons were, when the process ends."""
+    if _from_environment is not None:
+        _from_environment.close()
+        _from_environment.show_tally()
 
 
 def _environment_patterns() -> list[str]:
@@ -265,6 +296,8 @@ def read_environment() -> None:
             _from_environment = _Comparer(options)
         except OSError as e:
             raise ValueError(f"{_env.AUTOCOMPARE_LOG.name}: {e}") from e
+        atexit.unregister(_end)
+        atexit.register(_end)
         watching.watch(_from_environment, operators)
 
 

@@ -10,26 +10,30 @@ import sys
 from torch_dipu.debug import autocompare, logs, page, replaying
 
 
-def _sum_up(lines: list[logs.Line]) -> bool:
-    """Prints what a log says; whether all is right."""
-    first = logs.first_wrong(lines)
-    for total in logs.totals(lines):
+def _sum_up(log: logs.Log) -> bool:
+    """Prints what a log says; whether something was compared and all is right."""
+    first = logs.first_wrong(log.lines)
+    for total in logs.totals(log.lines):
         if total.wrong:
             print(f"wrong: {total.operator}, {total.wrong} of {total.calls} calls")
-    print(f"{len(lines)} comparisons of {len(logs.counts(lines))} operators")
+    for line in log.tally():
+        print(line)
     if first is None:
-        return True
+        return bool(log.lines)
     print(f"first: {first['operator']}, call {first['call']}")
     for frame in first["stack"]:
         print(f"  called at {frame}")
     return False
 
 
-def _compare_runs(left: list[logs.Line], right: list[logs.Line]) -> bool:
+def _compare_runs(left: logs.Log, right: logs.Log) -> bool:
     """Prints where two runs part; whether they do not."""
-    divergence = logs.first_divergence(left, right)
+    divergence = logs.first_divergence(left.lines, right.lines)
+    if divergence is None and all(line.get("random") for line in left.lines):
+        print("compared nothing: the logs have no calls but such as draw at random")
+        return False
     if divergence is None:
-        print(f"no divergence in {len(left)} calls")
+        print(f"no divergence in {len(left.lines)} calls")
         return True
     line = divergence.left or divergence.right or {}
     print(f"first divergence: {line['operator']}, call {line['call']}")
@@ -43,7 +47,8 @@ def compare(arguments: list[str]) -> int:
     """Sums up the log of a run, or compares those of two.
 
     Returns:
-        The status: 1 when a result is wrong or the runs part, 2 for wrong arguments.
+        The status: 1 when a result is wrong, the runs part or nothing was compared, 2
+        for wrong arguments.
     """
     parser = argparse.ArgumentParser(prog="python -m torch_dipu compare")
     parser.add_argument("log", help="written by DIPU_AUTOCOMPARE_LOG")
@@ -51,13 +56,13 @@ def compare(arguments: list[str]) -> int:
     parser.add_argument("--html", metavar="FILE", help="write a page")
     options = parser.parse_args(arguments)
     try:
-        lines = logs.read(options.log)
+        log = logs.read(options.log)
         if options.html:
-            text = page.render(lines, f"Comparisons of {options.log}")
+            text = page.render(log, f"Comparisons of {options.log}")
             pathlib.Path(options.html).write_text(text, encoding="utf-8")
         if options.other:
-            return 0 if _compare_runs(lines, logs.read(options.other)) else 1
-        return 0 if _sum_up(lines) else 1
+            return 0 if _compare_runs(log, logs.read(options.other)) else 1
+        return 0 if _sum_up(log) else 1
     except (ValueError, OSError) as e:
         print(e, file=sys.stderr)
         return 2
@@ -67,7 +72,8 @@ def replay(arguments: list[str]) -> int:
     """Repeats a saved call and compares it.
 
     Returns:
-        The status: 1 when a result is wrong, 2 for wrong arguments.
+        The status: 1 when a result is wrong or was not compared, 2 for wrong
+        arguments.
     """
     parser = argparse.ArgumentParser(prog="python -m torch_dipu replay")
     parser.add_argument("file", help="saved by DIPU_AUTOCOMPARE_SAVE")
@@ -80,4 +86,6 @@ def replay(arguments: list[str]) -> int:
     name = saved["operator"].replace(".", r"\.")
     with autocompare.autocompare(name, print_all=True) as report:
         replaying.replay(options.file)
-    return 1 if report.wrong else 0
+    if not report.comparisons:
+        print("compared nothing: the call was left out")
+    return 1 if report.wrong or not report.comparisons else 0

@@ -11,14 +11,44 @@ import pathlib
 from collections.abc import Iterable
 from typing import Any
 
+from torch_dipu.debug import results
+from torch_dipu.debug.results import LeftOut
+
 Line = dict[str, Any]
 _FIELDS = frozenset(
     {"call", "close", "differences", "operator", "results", "sequence", "stack"}
 )
 
 
-def read(path: str | pathlib.Path) -> list[Line]:
-    """The lines of a log.
+@dataclasses.dataclass(frozen=True)
+class Log:
+    """What a log says.
+
+    Attributes:
+        lines: One for each comparison.
+        left_out: Calls that were not compared, by operator; those of a process that was
+            killed are not known.
+    """
+
+    lines: list[Line]
+    left_out: dict[str, LeftOut]
+
+    def tally(self) -> list[str]:
+        """What was compared and what not, in lines."""
+        return results.tally(len(self.lines), len(counts(self.lines)), self.left_out)
+
+
+def _line(text: str) -> Line:
+    """One comparison, or what was left out."""
+    line = json.loads(text)
+    missing = _FIELDS - line.keys()
+    if missing and line.keys() != {"left_out"}:
+        raise KeyError(*missing)
+    return line
+
+
+def read(path: str | pathlib.Path) -> Log:
+    """A log, of one run or of several.
 
     Raises:
         ValueError: The file cannot be read, or a line is none of a comparison.
@@ -27,17 +57,17 @@ def read(path: str | pathlib.Path) -> list[Line]:
         texts = pathlib.Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as e:
         raise ValueError(f"{path} cannot be read: {e}") from e
-    lines = []
+    log = Log([], {})
     for number, text in enumerate(texts, 1):
         try:
-            line = json.loads(text)
-            missing = _FIELDS - line.keys()
-            if missing:
-                raise KeyError(*missing)
-        except (ValueError, KeyError, AttributeError) as e:
+            line = _line(text)
+            for name, fields in line.get("left_out", {}).items():
+                log.left_out.setdefault(name, LeftOut()).add(LeftOut(**fields))
+        except (ValueError, KeyError, AttributeError, TypeError) as e:
             raise ValueError(f"{path}:{number}: no line of a comparison") from e
-        lines.append(line)
-    return lines
+        if "left_out" not in line:
+            log.lines.append(line)
+    return log
 
 
 @dataclasses.dataclass

@@ -32,6 +32,11 @@ def _cell(value: object) -> str:
     return f"<td>{html.escape(str(value))}</td>"
 
 
+def _table(heads: Iterable[str], rows: Iterable[str]) -> str:
+    head = _row(f"<th>{head}</th>" for head in heads)
+    return f"<table>{head}{''.join(rows)}</table>"
+
+
 def _totals(lines: Sequence[logs.Line]) -> str:
     heads = (
         "operator",
@@ -42,7 +47,7 @@ def _totals(lines: Sequence[logs.Line]) -> str:
         "max relative error",
         "max ulp",
     )
-    rows = [_row(f"<th>{head}</th>" for head in heads)]
+    rows = []
     for total in logs.totals(lines):
         values = (
             total.operator,
@@ -54,11 +59,24 @@ def _totals(lines: Sequence[logs.Line]) -> str:
             total.max_ulp,
         )
         rows.append(_row(map(_cell, values), "wrong" if total.wrong else ""))
-    return f"<table>{''.join(rows)}</table>"
+    return _table(heads, rows)
 
 
-def _first(lines: Sequence[logs.Line]) -> str:
-    line = logs.first_wrong(lines)
+def _left_out(log: logs.Log) -> str:
+    if not log.left_out:
+        return ""
+    heads = ("operator", "left out by sampling", "left out by the CPU", "reason")
+    rows = [
+        _row(map(_cell, (name, left.sampled, left.refused, left.reason)))
+        for name, left in sorted(log.left_out.items())
+    ]
+    return f"<h2>Not compared</h2>{_table(heads, rows)}"
+
+
+def _first(log: logs.Log) -> str:
+    line = logs.first_wrong(log.lines)
+    if not log.lines:
+        return f'<p class="bad">{html.escape(log.tally()[0])}.</p>'
     if line is None:
         return '<p class="good">No result is wrong.</p>'
     problems = [
@@ -75,18 +93,21 @@ def _first(lines: Sequence[logs.Line]) -> str:
     )
 
 
-def render(lines: Sequence[logs.Line], title: str) -> str:
+def render(log: logs.Log, title: str) -> str:
     """The page.
 
     Args:
-        lines: Of the log.
+        log: To be shown.
         title: For people.
     """
-    wrong = sum(not line["close"] for line in lines)
+    wrong = sum(not line["close"] for line in log.lines)
+    left_out = sum(left.sampled + left.refused for left in log.left_out.values())
     return (
         f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>"
         f"<h1>{html.escape(title)}</h1>"
-        f"<p>{len(lines)} comparisons, {wrong} wrong.</p>"
-        f"{_first(lines)}<h2>Operators</h2>{_totals(lines)}</body></html>\n"
+        f"<p>{len(log.lines)} comparisons, {wrong} wrong; "
+        f"{left_out} calls left out.</p>"
+        f"{_first(log)}<h2>Operators</h2>{_totals(log.lines)}{_left_out(log)}"
+        f"</body></html>\n"
     )

@@ -6,6 +6,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -77,6 +78,54 @@ class Comparison:
         return all(difference.close for difference in self.differences)
 
 
+@dataclasses.dataclass
+class LeftOut:
+    """Calls of one operator that were not compared.
+
+    Attributes:
+        sampled: Those that only every N-th call is compared of.
+        refused: Those that the CPU cannot compute.
+        reason: Why it cannot, the first time.
+    """
+
+    sampled: int = 0
+    refused: int = 0
+    reason: str = ""
+
+    def add(self, other: LeftOut) -> None:
+        """Adds the calls of another run."""
+        self.sampled += other.sampled
+        self.refused += other.refused
+        self.reason = self.reason or other.reason
+
+
+def tally(
+    comparisons: int, operators: int, left_out: Mapping[str, LeftOut]
+) -> list[str]:
+    """What a run has compared and what not, in lines.
+
+    Args:
+        comparisons: Of calls.
+        operators: That were compared.
+        left_out: By operator.
+    """
+    if comparisons:
+        lines = [f"{comparisons} comparisons of {operators} operators"]
+    elif left_out:
+        lines = ["compared nothing: every call was left out"]
+    else:
+        lines = ["compared nothing: no chosen operator was called"]
+    sampled = [left.sampled for left in left_out.values() if left.sampled]
+    if sampled:
+        lines.append(
+            f"left out: {sum(sampled)} calls of {len(sampled)} operators by sampling"
+        )
+    for name, left in left_out.items():
+        if left.refused:
+            lines.append(f"left out: {left.refused} calls of {name}: {left.reason}")
+    return lines
+
+
 class Report:
     """What has been compared so far. All threads may read it at any time.
 
@@ -84,15 +133,22 @@ class Report:
         comparisons: How many calls have been compared.
         calls: How many there were, by operator.
         wrong: Comparisons with differences, in their order.
-        left_out: Why the CPU could not compute calls, by operator. Of those calls it
-            is only known whether they have changed arguments that are only read.
+        not_compared: Calls that were left out, by operator. Of those that the CPU
+            cannot compute it is only known whether they have changed arguments that
+            are only read.
     """
 
     def __init__(self) -> None:
         self.comparisons = 0
         self.calls: collections.Counter[str] = collections.Counter()
         self.wrong: list[Comparison] = []
-        self.left_out: dict[str, str] = {}
+        self.not_compared: dict[str, LeftOut] = {}
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Why the CPU could not compute calls, by operator."""
+        left_out = self.not_compared.copy()
+        return {name: left.reason for name, left in left_out.items() if left.refused}
 
     @property
     def first(self) -> Comparison | None:
@@ -103,6 +159,12 @@ class Report:
     def wrong_operators(self) -> list[str]:
         """Names of the operators that were wrong, in the order of their first time."""
         return list(dict.fromkeys(comparison.operator for comparison in self.wrong))
+
+
+def json_of_left_out(left_out: Mapping[str, LeftOut]) -> str:
+    """The line for the log with what was left out of it."""
+    fields = {name: dataclasses.asdict(left) for name, left in left_out.items()}
+    return json.dumps({"left_out": fields}) + "\n"
 
 
 def json_line(comparison: Comparison) -> str:
