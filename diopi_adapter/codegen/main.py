@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pathlib
 import sys
+from collections.abc import Sequence
 
 from absl import app, flags
 
@@ -15,10 +16,23 @@ _FUNCTIONS = flags.DEFINE_string(
     "functions", None, "Path of diopi_functions.tsv.", required=True
 )
 _SHARDS = flags.DEFINE_integer("shards", 4, "Number of sources.", lower_bound=1)
+_ONLY = flags.DEFINE_list("only", [], "Operators to write; all if there are none.")
 _OUT = flags.DEFINE_string("out", None, "Folder to write to.", required=True)
 
 
-def generate(ops: str, source: str, functions: str, shards: int) -> dict[str, str]:
+def _chosen(
+    entries: Sequence[model.Entry], only: Sequence[str], source: str
+) -> Sequence[model.Entry]:
+    """Entries of the operators `only`, or all."""
+    for name in only:
+        if all(entry.op != name for entry in entries):
+            raise model.SpecError(source, 1, f"there is no entry for {name}")
+    return [entry for entry in entries if not only or entry.op in only]
+
+
+def generate(
+    ops: str, source: str, functions: str, shards: int, only: Sequence[str] = ()
+) -> dict[str, str]:
     """Generated files, text by name.
 
     Args:
@@ -26,11 +40,12 @@ def generate(ops: str, source: str, functions: str, shards: int) -> dict[str, st
       source: its name for messages.
       functions: content of diopi_functions.tsv.
       shards: how many sources to split the operators into.
+      only: operators to write; all if there are none.
 
     Raises:
       model.SpecError: ops.yaml is wrong.
     """
-    entries = parse.parse_entries(ops, source)
+    entries = _chosen(parse.parse_entries(ops, source), only, source)
     operators = check.check_entries(entries, parse.parse_functions(functions))
     aliases = check.check_aliases(parse.parse_aliases(ops, source))
     files = {
@@ -53,6 +68,7 @@ def main(argv: list[str]) -> None:
             ops.name,
             functions.read_text("utf-8"),
             _SHARDS.value,
+            _ONLY.value,
         )
     except model.SpecError as error:
         print(error, file=sys.stderr)
