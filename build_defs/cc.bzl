@@ -5,7 +5,12 @@ Torch-free code is C++17 without warnings. Code that includes torch (torch =
 True) is C++20, because torch's headers are.
 """
 
-load("//build_defs:shared_library.bzl", "link_by_file", "shared_interface")
+load(
+    "//build_defs:shared_library.bzl",
+    "link_by_file",
+    "link_only",
+    "shared_interface",
+)
 
 # The only names for Bazel's own C++ rules; load them from here.
 cc_binary = native.cc_binary
@@ -48,21 +53,56 @@ def _deps(torch, deps):
     others = [dep for dep in deps if dep != _PYBIND11]
     return first + others + (["@pyenv//:torch_headers"] if torch else [])
 
-def dipu_cc_library(name, deps = [], torch = False, copts = [], **kwargs):
+def dipu_cc_library(
+        name,
+        srcs = [],
+        hdrs = [],
+        deps = [],
+        implementation_deps = [],
+        torch = False,
+        copts = [],
+        alwayslink = False,
+        **kwargs):
     """A C++ library.
 
     Args:
       name: target name.
+      srcs: sources and private headers.
+      hdrs: public headers.
       deps: libraries whose headers it includes.
+      implementation_deps: libraries whose headers only its sources include.
+        Users of this library do not see them, so they are not compiled anew
+        when these change.
       torch: whether it includes torch headers.
       copts: further compiler options.
+      alwayslink: whether to link what nobody refers to.
       **kwargs: as for cc_library.
     """
+    if implementation_deps:
+        sources = name + "_sources"
+        linked = name + "_linked"
+        cc_library(
+            name = sources,
+            srcs = srcs + hdrs,
+            copts = _copts(torch, copts),
+            linkstatic = True,
+            alwayslink = alwayslink,
+            deps = _deps(torch, deps + implementation_deps),
+        )
+        link_only(
+            name = linked,
+            deps = [sources],
+        )
+        srcs = [src for src in srcs if src.endswith(".h")]
+        deps = deps + [linked]
     cc_library(
         name = name,
+        srcs = srcs,
+        hdrs = hdrs,
         copts = _copts(torch, copts),
         # An archive only: shared objects are made where one is wanted.
         linkstatic = True,
+        alwayslink = alwayslink,
         deps = _deps(torch, deps),
         **kwargs
     )

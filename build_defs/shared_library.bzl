@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules behind dipu_cc_shared: how shared objects find one another."""
+"""Rules behind the C++ macros: what of a library its users see and link."""
 
 def _is_shared_only(library):
     return library.dynamic_library and not (
@@ -100,5 +100,18 @@ link_by_file = rule(
 
 Bazel would add its own build folders to the RUNPATH of whatever links them;
 this way the file records the SONAME, and only if it uses the library.""",
+    provides = [CcInfo],
+)
+
+def _link_only_impl(ctx):
+    merged = cc_common.merge_cc_infos(
+        cc_infos = [dep[CcInfo] for dep in ctx.attr.deps],
+    )
+    return [CcInfo(linking_context = merged.linking_context)]
+
+link_only = rule(
+    implementation = _link_only_impl,
+    attrs = {"deps": attr.label_list(providers = [CcInfo])},
+    doc = "Passes on what `deps` are linked from, without their headers.",
     provides = [CcInfo],
 )
