@@ -79,10 +79,13 @@ class FreeBlockObserver {
 // The unused blocks of one stream. Requires the heap's lock throughout.
 class BlockPool {
  public:
-  BlockPool(DeviceHeap& heap, FreeBlockObserver& observer)
-      : heap_(heap), observer_(observer) {}
+  BlockPool(DeviceHeap& heap, const runtime::StreamRecord& stream,
+            FreeBlockObserver& observer)
+      : heap_(heap), stream_(stream), observer_(observer) {}
 
   DeviceHeap& heap() const { return heap_; }
+  // Whose blocks they are.
+  const runtime::StreamRecord& stream() const { return stream_; }
 
   // A recently freed block of exactly `size`, a small size; or null.
   Block* popRecent(std::size_t size) {
@@ -134,6 +137,7 @@ class BlockPool {
   static void absorbNext(Block* left);
 
   DeviceHeap& heap_;
+  const runtime::StreamRecord& stream_;
   FreeBlockObserver& observer_;
   std::array<Block*, kSmallSize / kMinBlockSize> recent_{};
   FreeSet small_;

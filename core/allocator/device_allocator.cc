@@ -3,7 +3,10 @@
 
 #include <c10/util/Exception.h>
 
+#include <vector>
+
 #include "core/allocator/device_heap.h"
+#include "core/observe/observer.h"
 #include "core/runtime/device.h"
 #include "core/runtime/error.h"
 #include "core/runtime/memory.h"
@@ -26,6 +29,20 @@ void report(DeviceHeap& heap, const Block& block, int64_t bytes) {
                                    deviceAt(heap.device()));
 }
 
+observe::Range rangeOf(const Block& block) {
+  return {block.ptr, block.size, block.pool->heap().device()};
+}
+
+observe::Stream nameOf(const StreamRecord& stream) {
+  return {stream.device, stream.id};
+}
+
+void tellFree(observe::Observer& observer, const Block& block) {
+  std::vector<observe::Stream> users;
+  for (const StreamRecord* user : block.users) users.push_back(nameOf(*user));
+  observer.onFree(rangeOf(block), nameOf(block.pool->stream()), users);
+}
+
 // The deleter of every DataPtr of ours; the context is the block.
 void freeBlock(void* context) {
   // In a forked child the locks may be held by threads that do not exist, and
@@ -36,6 +53,7 @@ void freeBlock(void* context) {
   if (__builtin_expect(c10::memoryProfilingEnabled(), 0)) {
     report(heap, *block, -static_cast<int64_t>(block->size));
   }
+  if (auto* observer = observe::observer()) tellFree(*observer, *block);
   heap.free(block);
 }
 
@@ -49,6 +67,9 @@ Block* allocateBlock(std::size_t bytes, c10::DeviceIndex device) {
   Block* block = heap.allocate(pool, bytes);
   if (__builtin_expect(c10::memoryProfilingEnabled(), 0)) {
     report(heap, *block, static_cast<int64_t>(block->size));
+  }
+  if (auto* observer = observe::observer()) {
+    observer->onAllocate(rangeOf(*block), nameOf(stream));
   }
   return block;
 }

@@ -18,7 +18,7 @@ using Lock = std::lock_guard<SpinLock>;
 }  // namespace
 
 BlockPool& DeviceHeap::createPool(StreamRecord& stream) {
-  std::unique_ptr<BlockPool> created(new BlockPool(*this, *this));
+  std::unique_ptr<BlockPool> created(new BlockPool(*this, stream, *this));
   const Lock lock(lock_);
   void* pool = stream.allocator_pool.load(std::memory_order_relaxed);
   if (pool == nullptr) {

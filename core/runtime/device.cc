@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "core/loader/text.h"
+#include "core/observe/observer.h"
 #include "core/runtime/error.h"
 #include "core/runtime/vendor_state.h"
 
@@ -104,6 +105,7 @@ const dipu_device_properties& deviceProperties(c10::DeviceIndex device) {
 void synchronizeDevice(c10::DeviceIndex device) {
   checkDeviceIndex(device);
   check(deviceApi().synchronize(device), device);
+  if (auto* observer = observe::observer()) observer->onDeviceDone(device);
 }
 
 bool canAccessPeer(c10::DeviceIndex device, c10::DeviceIndex peer) {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "core/observe/observer.h"
 #include "core/runtime/device.h"
 #include "core/runtime/error.h"
 #include "core/runtime/stream.h"
@@ -20,6 +21,11 @@ struct EventPool {
   std::mutex mutex;
   std::vector<EventRecord*> idle;  // guarded by mutex
 };
+
+// Tells the observer, if there is one, that the mark has been reached.
+void tellDone(const EventRecord& event) {
+  if (auto* observer = observe::observer()) observer->onEventDone(&event);
+}
 
 EventPool& poolOf(c10::DeviceIndex device, bool timing) {
   static auto* const pools = new std::array<EventPool, 2 * kMaxDevices>;
@@ -57,25 +63,35 @@ PooledEvent acquireEvent(c10::DeviceIndex device, bool timing) {
 
 void recordEvent(EventRecord& event, const StreamRecord& stream) {
   check(eventApi().record(event.handle, stream.handle), stream.device);
+  if (auto* observer = observe::observer()) {
+    observer->onRecord(&event, {stream.device, stream.id});
+  }
 }
 
 void waitEvent(const StreamRecord& stream, const EventRecord& event) {
   check(streamApi().wait_event(stream.handle, event.handle), stream.device);
+  if (auto* observer = observe::observer()) {
+    observer->onWait({stream.device, stream.id}, &event);
+  }
 }
 
 bool queryEvent(const EventRecord& event) {
   int32_t done = 0;
   check(eventApi().query(event.handle, &done), event.device);
+  if (done != 0) tellDone(event);
   return done != 0;
 }
 
 void synchronizeEvent(const EventRecord& event) {
   check(eventApi().synchronize(event.handle), event.device);
+  tellDone(event);
 }
 
 double elapsedMs(const EventRecord& start, const EventRecord& end) {
   double ms = 0;
   check(eventApi().elapsed(start.handle, end.handle, &ms), start.device);
+  tellDone(start);
+  tellDone(end);
   return ms;
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include "core/observe/observer.h"
 #include "core/runtime/error.h"
 #include "core/runtime/event.h"
 #include "core/runtime/stream.h"
@@ -15,6 +16,21 @@ namespace {
 // The device to name in an error: the one of the two that is not the host.
 int32_t deviceOf(int32_t dst_device, int32_t src_device) {
   return dst_device == DIPU_HOST ? src_device : dst_device;
+}
+
+// Tells the observer of a copy on `stream`. Every copy is on a stream that is
+// current on one of its devices.
+void tellCopy(observe::Observer* observer, const observe::Range& to,
+              const observe::Range& from, const dipu_stream* stream) {
+  for (const int32_t device : {to.device, from.device}) {
+    if (device == DIPU_HOST) continue;
+    const StreamRecord& current =
+        currentStreamRecord(static_cast<c10::DeviceIndex>(device));
+    if (current.handle == stream) {
+      observer->onCopy(to, from, {current.device, current.id});
+      return;
+    }
+  }
 }
 
 // Makes later work of `waiter` run after the work enqueued on `stream` so far.
@@ -36,7 +52,7 @@ void copyThroughHost(void* dst, const StreamRecord& to, const void* src,
     const std::size_t size = std::min(chunk, bytes - done);
     copyAsync(staging.get(), DIPU_HOST, static_cast<const char*>(src) + done,
               from.device, size, from.handle);
-    check(streamApi().synchronize(from.handle), from.device);
+    synchronizeStream(from.stream());
     // The staging memory is pageable: free to change once this has returned.
     copyAsync(static_cast<char*>(dst) + done, to.device, staging.get(),
               DIPU_HOST, size, to.handle);
@@ -48,6 +64,10 @@ void copyThroughHost(void* dst, const StreamRecord& to, const void* src,
 void copyAsync(void* dst, int32_t dst_device, const void* src,
                int32_t src_device, std::size_t bytes, dipu_stream* stream) {
   if (bytes == 0) return;
+  if (auto* observer = observe::observer()) {
+    tellCopy(observer, {dst, bytes, dst_device}, {src, bytes, src_device},
+             stream);
+  }
   check(memoryApi().copy_async(dst, dst_device, src, src_device, bytes, stream),
         deviceOf(dst_device, src_device));
 }
@@ -81,7 +101,7 @@ void copy(void* dst, int32_t dst_device, const void* src, int32_t src_device,
   } else {
     copyAsync(dst, dst_device, src, src_device, bytes, stream.handle);
   }
-  check(streamApi().synchronize(stream.handle), device);
+  synchronizeStream(stream.stream());
 }
 
 void memsetAsync(void* ptr, int32_t device, int32_t value, std::size_t bytes,

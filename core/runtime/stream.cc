@@ -7,6 +7,7 @@
 #include <array>
 #include <mutex>
 
+#include "core/observe/observer.h"
 #include "core/runtime/error.h"
 #include "core/runtime/vendor_state.h"
 
@@ -127,6 +128,13 @@ DeviceStreams& streamsOf(c10::DeviceIndex device) {
   return streams != nullptr ? *streams : createStreams(device);
 }
 
+// Tells the observer, if there is one, that all work of the stream is done.
+void tellDone(const StreamRecord& stream) {
+  if (auto* observer = observe::observer()) {
+    observer->onStreamDone({stream.device, stream.id});
+  }
+}
+
 // Owns the table that t_state.streams points to. Apart from t_state because a
 // destructor needs dynamic initialisation.
 struct CurrentStreams {
@@ -193,12 +201,14 @@ bool queryStream(const c10::Stream& stream) {
   const StreamRecord& record = recordOf(stream);
   int32_t done = 0;
   check(streamApi().query(record.handle, &done), record.device);
+  if (done != 0) tellDone(record);
   return done != 0;
 }
 
 void synchronizeStream(const c10::Stream& stream) {
   const StreamRecord& record = recordOf(stream);
   check(streamApi().synchronize(record.handle), record.device);
+  tellDone(record);
 }
 
 }  // namespace dipu::runtime
