@@ -205,9 +205,10 @@ void copyTensor(const at::Tensor& dst, const at::Tensor& src,
 }
 
 void registerCopy(torch::Library& library) {
-  library.impl("copy_", copyKernel);
-  library.impl("_copy_from", copyFrom);
-  library.impl("_copy_from_and_resize", copyFromAndResize);
+  // For tools that look at copies (debug::copyOperators).
+  bind<"copy_", copyKernel>(library);
+  bind<"_copy_from", copyFrom>(library);
+  bind<"_copy_from_and_resize", copyFromAndResize>(library);
 }
 
 }  // namespace dipu::aten

@@ -9,8 +9,9 @@
 
 namespace dipu::aten {
 
-// Registers a function of this folder behind a slot. What makes, views, copies
-// or waits for tensors has none: no debug tool may take its place.
+// Registers a function of this folder behind a slot. What makes or views
+// tensors or waits has none, and that of a copy is for tools that only look at
+// it (debug::copyOperators): no debug tool may take their place.
 using adapter::bind;
 
 // Each adds its kernels to `library`, which stands for aten on the device's

@@ -51,7 +51,7 @@ bool hasCompatibleShallowCopyType(const at::Tensor& self,
 }  // namespace
 
 void registerScalar(torch::Library& library) {
-  library.impl("_local_scalar_dense", localScalarDense);
+  bind<"_local_scalar_dense", localScalarDense>(library);
   bind<"equal", equal>(library);
   library.impl("record_stream", recordStream);
   library.impl("_has_compatible_shallow_copy_type",

@@ -15,7 +15,22 @@
 namespace dipu::debug {
 namespace {
 
+constexpr std::string_view kCopies[] = {"_copy_from", "_copy_from_and_resize",
+                                        "_local_scalar_dense", "copy_"};
+
 std::atomic<Observer> g_observer{nullptr};
+
+bool isCopy(const adapter::SlotBase& slot) {
+  return std::ranges::find(kCopies, std::string_view(slot.name())) !=
+         std::end(kCopies);
+}
+
+// The slot `name`, if `tool` may be given to it; else null.
+adapter::SlotBase* slotFor(Tool tool, const std::string& name) {
+  adapter::SlotBase* slot = adapter::findSlot(name);
+  const bool fits = slot != nullptr && (tool == kObserve || !isCopy(*slot));
+  return fits ? slot : nullptr;
+}
 
 void hook(adapter::SlotBase& slot, torch::jit::Stack* stack) {
   if ((slot.tools() & kObserve) != 0) {
@@ -56,6 +71,7 @@ std::vector<Operator> operators() {
   }
   std::vector<Operator> all;
   for (const adapter::SlotBase* slot : adapter::slots()) {
+    if (isCopy(*slot)) continue;
     Operator op{slot->name(), slot->name(), "", {}};
     if (const auto info = generated.find(op.name); info != generated.end()) {
       op.family = info->second->family;
@@ -68,10 +84,18 @@ std::vector<Operator> operators() {
   return all;
 }
 
+std::vector<std::string> copyOperators() {
+  std::vector<std::string> all;
+  for (const adapter::SlotBase* slot : adapter::slots()) {
+    if (isCopy(*slot)) all.emplace_back(slot->name());
+  }
+  return all;
+}
+
 void chooseOperators(Tool tool, const std::vector<std::string>& names) {
   std::vector<const adapter::SlotBase*> chosen;
   for (const std::string& name : names) {
-    chosen.push_back(adapter::findSlot(name));
+    chosen.push_back(slotFor(tool, name));
     TORCH_CHECK(chosen.back() != nullptr, name,
                 " is no operator that debug tools can see");
   }

@@ -50,9 +50,15 @@ struct Operator {
 // concern streams are not among them. Empty until a vendor is loaded.
 std::vector<Operator> operators();
 
+// Those among the operators with a slot that copy tensors or read a number from
+// one. Observers may look at them, but no tool takes their place, so they are
+// not among operators(). Empty until a vendor is loaded.
+std::vector<std::string> copyOperators();
+
 // Gives `tool` to exactly the operators `names`, and takes it from all others.
 // Calls that other threads are in finish as they began. Throws c10::Error for a
-// name that is not among operators(), and changes nothing then. Any thread.
+// name that is not among operators(), nor, for kObserve, copyOperators(), and
+// changes nothing then. Any thread.
 void chooseOperators(Tool tool, const std::vector<std::string>& names);
 
 }  // namespace dipu::debug
