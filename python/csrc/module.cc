@@ -29,6 +29,7 @@
 #include "diopi_adapter/runtime/symbol_table.h"
 #include "python/csrc/fallback_frontend.h"
 #include "python/csrc/finalization.h"
+#include "python/csrc/happenings.h"
 #include "python/csrc/observed_call.h"
 #include "python/csrc/probe.h"
 
@@ -257,6 +258,7 @@ void bindTools(py::module_& m) {
       .def_readonly("function", &debug::Operator::function)
       .def_readonly("composites", &debug::Operator::composites);
   m.def("_operators", &debug::operators);
+  m.def("_copy_operators", &debug::copyOperators);
   m.def("_choose_operators", &debug::chooseOperators,
         py::call_guard<py::gil_scoped_release>());
 }
@@ -307,6 +309,7 @@ PYBIND11_MODULE(_C, m) {
   bindOperators(m);
   bindTools(m);
   bindObservedCalls(m);
+  bindHappenings(m);
 }
 
 }  // namespace dipu::python

@@ -8,10 +8,12 @@
 #include <torch/csrc/utils/tensor_memoryformats.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "diopi_adapter/debug/reference.h"
@@ -162,6 +164,7 @@ class ObservedCall {
 
   // After the observer has returned the arguments are not there any more.
   void close() { stack_ = nullptr; }
+  bool isOver() const { return stack_ == nullptr; }
   bool ran() const { return ran_; }
   std::exception_ptr error() const { return error_; }
 
@@ -243,6 +246,18 @@ void observe(adapter::SlotBase& slot, Stack* stack) {
   TORCH_CHECK(call->ran(), "an observer of ", slot.name(), " did not run it");
 }
 
+// Address and length of the storage, and address of the first element. Nothing
+// is copied, as asking for a pointer to write to may do.
+std::tuple<std::uintptr_t, std::size_t, std::uintptr_t> memoryOf(
+    const at::Tensor& tensor) {
+  const auto address = [](const void* pointer) {
+    return reinterpret_cast<std::uintptr_t>(pointer);
+  };
+  const c10::Storage& storage = tensor.storage();
+  return {address(storage.data()), storage.nbytes(),
+          address(tensor.const_data_ptr())};
+}
+
 void setObserver(const py::object& function) {
   observer() = function;
   debug::setObserver(&observe);
@@ -257,6 +272,7 @@ void bindObservedCalls(py::module_& m) {
       .def_readonly("written", &Value::written);
   py::class_<ObservedCall, std::shared_ptr<ObservedCall>>(m, "Call")
       .def_property_readonly("name", &ObservedCall::name)
+      .def_property_readonly("is_over", &ObservedCall::isOver)
       .def_property_readonly("is_random", &ObservedCall::isRandom)
       .def_property_readonly("writes_arguments", &ObservedCall::writesArguments)
       .def("arguments", &ObservedCall::arguments)
@@ -269,6 +285,7 @@ void bindObservedCalls(py::module_& m) {
       .def("reference_arguments", &ObservedCall::referenceArguments)
       .def("changed_arguments", &ObservedCall::changedArguments);
   m.def("_set_observer", &setObserver);
+  m.def("_memory_of", &memoryOf);
 }
 
 }  // namespace dipu::python

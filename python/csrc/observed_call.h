@@ -12,6 +12,7 @@ namespace dipu::python {
 // call run() once. It runs on the thread that calls the operator and holds the
 // lock; operators that it calls itself are not observed, those that the call
 // consists of are. An exception that it raises goes to the caller.
+// And _memory_of(tensor), which tells where a tensor lies.
 void bindObservedCalls(pybind11::module_& m);
 
 }  // namespace dipu::python

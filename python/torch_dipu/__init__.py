@@ -13,6 +13,7 @@ from torch_dipu._version import __version__
 
 __all__ = [
     "Fallback",
+    "StreamOrderError",
     "Tolerance",
     "VendorError",
     "__version__",
@@ -26,6 +27,7 @@ __all__ = [
     "op_counters",
     "ops_report",
     "reset_fallbacks",
+    "sanitize_streams",
     "vendor_info",
 ]
 
@@ -44,6 +46,8 @@ if not _command.is_doctor():
     from torch_dipu.debug.capturing import capture_ops
     from torch_dipu.debug.comparing import Tolerance
     from torch_dipu.debug.dumping import dump_op_args
+    from torch_dipu.debug.races import StreamOrderError
+    from torch_dipu.debug.sanitizing import sanitize_streams
 
     vendor_info = _load.vendor_info
     _load.load(strict=not _command.is_report())

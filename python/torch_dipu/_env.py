@@ -261,6 +261,13 @@ TRACE_LAUNCHES = EnvVar(
     "N keeps the last N calls of operators, so that a failure that is reported later "
     "names those that may have caused it. Nothing waits.",
 )
+SANITIZE_STREAMS = EnvVar(
+    "DIPU_SANITIZE_STREAMS",
+    "0|1|error",
+    "0",
+    "1 prints where streams use the same memory and nothing orders them, and a summary "
+    "at the end; error raises it. Takes effect whenever `os.environ` is changed.",
+)
 DIOPI_REVISION = EnvVar(
     "DIPU_DIOPI_REVISION",
     "str",
@@ -317,6 +324,7 @@ TABLE: tuple[EnvVar, ...] = (
     AUTOCOMPARE_WITH,
     LAUNCH_BLOCKING,
     TRACE_LAUNCHES,
+    SANITIZE_STREAMS,
     DIOPI_REVISION,
     CONVERSIONS,
     CHECK_CONVERSIONS,

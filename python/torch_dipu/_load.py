@@ -20,7 +20,7 @@ from torch_dipu import (
     _vendors,
 )
 from torch_dipu._command import PACKAGE
-from torch_dipu.debug import autocompare, dumping, launches
+from torch_dipu.debug import autocompare, dumping, launches, sanitizing
 
 DEVICE_NAME = "dipu"
 RUNTIME_LIBRARY = os.path.join(os.path.dirname(_C.__file__), "libdipu_diopi_rt.so")
@@ -108,6 +108,7 @@ _TOOLS = (
         ),
     ),
     (launches.read_environment, (_env.LAUNCH_BLOCKING, _env.TRACE_LAUNCHES)),
+    (sanitizing.read_environment, (_env.SANITIZE_STREAMS,)),
 )
 
 
