@@ -37,6 +37,15 @@ std::size_t pinnedBytes(std::size_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
 }
 
+// Whether every page of the range belongs to the process.
+bool isMapped(void* ptr, std::size_t bytes) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<uintptr_t>(ptr) & ~(page - 1);
+  const std::size_t length = reinterpret_cast<uintptr_t>(ptr) + bytes - first;
+  // MS_ASYNC writes nothing; it only fails where nothing is mapped.
+  return msync(reinterpret_cast<void*>(first), length, MS_ASYNC) == 0;
+}
+
 // Frees memory of `owner`, which is nullptr when it is nobody's. Copies and
 // kernels of peers may use it too, so all devices are waited for.
 soft_status freeAfterWork(Device* owner, void* ptr) {
@@ -179,6 +188,12 @@ soft_status soft_host_register(void* ptr, size_t bytes) {
     return fail(SOFT_INVALID_VALUE,
                 "soft_host_register: %zu bytes at %p are no host memory", bytes,
                 ptr);
+  }
+  if (!isMapped(ptr, bytes)) {
+    return fail(SOFT_INVALID_VALUE,
+                "soft_host_register: part of the %zu bytes at %p is not mapped "
+                "in this process",
+                bytes, ptr);
   }
   if (!pinnedRegistry().add(ptr, bytes, PinnedOrigin::kRegistered)) {
     return fail(SOFT_INVALID_VALUE,

@@ -115,19 +115,22 @@ soft_status soft_stream::waitForRoom() {
                   "wait for it",
                   current()->id(), id_, kRoom);
     }
-    // Wait for more than one slot, or producer and worker would take turns.
+    // Wait for more than one slot, or producer and worker would take turns; but
+    // not long for them, since the caller may have other things to look at.
+    constexpr int64_t kPatienceMs = 20;
     const uint64_t target = next_ - kRoom + kRoom / 4;
     producers_.unlock();
-    waitFor(target, config().spin_us);
+    waitFor(target, config().spin_us, kPatienceMs);
     producers_.lock();
   }
 }
 
-void soft_stream::waitFor(uint64_t position, int64_t spin_us) {
+void soft_stream::waitFor(uint64_t position, int64_t spin_us,
+                          int64_t limit_ms) {
   if (dipu::softdevice::observing(dipu::softdevice::kSchedule)) {
     dipu::softdevice::schedule().runUntil(this, position);
   } else {
-    await(position, spin_us, -1);
+    await(position, spin_us, limit_ms);
   }
 }
 

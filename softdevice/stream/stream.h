@@ -71,8 +71,9 @@ struct soft_stream {
     return completed_.load(std::memory_order_acquire) >= position;
   }
   // Blocks until `position` is reached; polls for about `spin_us` before it
-  // sleeps. Under a schedule (schedule.h) it runs the tasks that this takes.
-  void waitFor(uint64_t position, int64_t spin_us);
+  // sleeps, for `limit_ms` at most (negative: no limit). Under a schedule
+  // (schedule.h) it runs the tasks that this takes, without a limit.
+  void waitFor(uint64_t position, int64_t spin_us, int64_t limit_ms = -1);
   // As above without looking for a schedule, for `limit_ms` at most (negative:
   // no limit); whether `position` has been reached.
   bool await(uint64_t position, int64_t spin_us, int64_t limit_ms);

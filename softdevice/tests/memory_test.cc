@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -260,6 +261,21 @@ TEST_F(MemoryTest, PointersAreRecognised) {
   ASSERT_OK(soft_free(device_data));
   ASSERT_OK(soft_pointer_get_info(device_data, &info));
   EXPECT_EQ(info.kind, SOFT_MEMORY_UNKNOWN);
+}
+
+TEST_F(MemoryTest, OnlyMappedMemoryIsRegistered) {
+  const std::size_t page = sysconf(_SC_PAGESIZE);
+  void* pages = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  ASSERT_OK(soft_host_register(pages, 2 * page));
+  EXPECT_OK(soft_host_unregister(pages));
+  munmap(static_cast<char*>(pages) + page, page);
+  EXPECT_SOFT(SOFT_INVALID_VALUE, soft_host_register(pages, 2 * page));
+  EXPECT_TRUE(lastMessageHas("is not mapped"));
+  EXPECT_OK(soft_host_register(pages, page));
+  EXPECT_OK(soft_host_unregister(pages));
+  munmap(pages, page);
 }
 
 TEST_F(MemoryTest, RegisteredMemoryEndsWithinTheAddressSpace) {

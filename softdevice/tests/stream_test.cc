@@ -58,6 +58,23 @@ TEST_F(StreamTest, FullRingMakesTheProducerWait) {
   EXPECT_EQ(run, 3000);
 }
 
+TEST_F(StreamTest, AFullRingTakesATaskAsSoonAsOneHasFinished) {
+  constexpr int kRoom = 1023;
+  soft_stream* stream = makeStream(0);
+  Latch first;
+  Latch rest;
+  first.hold(stream);
+  rest.hold(stream);
+  for (int i = 2; i < kRoom; ++i) ASSERT_OK(launch(stream, [] {}));
+  EXPECT_SOFT(SOFT_NOT_READY, soft_stream_query(stream));
+  std::thread opener([&] { first.open(); });
+  // The second latch stays closed: no more than one place gets free.
+  EXPECT_OK(launch(stream, [] {}));
+  opener.join();
+  rest.open();
+  ASSERT_OK(soft_stream_synchronize(stream));
+}
+
 TEST_F(StreamTest, LargePayloadsAreCopied) {
   soft_stream* stream = makeStream(0);
   struct Payload {
