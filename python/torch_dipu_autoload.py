@@ -11,12 +11,18 @@ import sys
 import warnings
 
 
+class ToolSettingError(ValueError):
+    """A setting of a debug tool is wrong: the device works without that tool."""
+
+
 def autoload() -> None:
     """Imports torch_dipu. Warns instead of raising: PyTorch stays usable."""
     if "torch_dipu" in sys.modules:  # it is what imports torch right now
         return
     try:
         import torch_dipu  # noqa: F401
+    except ToolSettingError as e:
+        warnings.warn(f"{e}. It has no effect.", RuntimeWarning, stacklevel=2)
     except Exception as e:
         warnings.warn(
             f"the dipu device is not available: {e}\n"

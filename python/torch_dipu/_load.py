@@ -9,6 +9,7 @@ import warnings
 from typing import Any
 
 import torch
+from torch_dipu_autoload import ToolSettingError
 
 from torch_dipu import (
     _C,
@@ -72,7 +73,7 @@ def _load_vendor() -> None:
 
 
 def _apply_settings() -> None:
-    """Reads all settings before any of them has an effect.
+    """Reads the settings that hold from the start, before any has an effect.
 
     Raises:
         ValueError: A variable has a value that it must not have.
@@ -116,13 +117,20 @@ def _start_tools() -> None:
     """Switches on the debug tools that the environment asks for.
 
     Raises:
-        ValueError: A variable has a value that it must not have.
+        ToolSettingError: Variables have values that they must not have. Their tools
+            are off, all others are on.
     """
     _fallbacks.start()
+    mistakes = []
     for read, variables in _TOOLS:
-        read()
+        try:
+            read()
+        except ValueError as e:
+            mistakes.append(str(e))
         for variable in variables:
             _environ.watch(variable.name, read)
+    if mistakes:
+        raise ToolSettingError("; ".join(mistakes))
 
 
 def _warn_of_unknown_settings() -> None:
@@ -147,17 +155,21 @@ def load(strict: bool = True) -> None:
 
     Args:
         strict: Raises when a setting is wrong, or the vendor that the user named
-            cannot be loaded; otherwise the device is merely unavailable, and
-            `failure()` says why.
+            cannot be loaded; otherwise the device, or the debug tool that the
+            setting is for, is merely unavailable, and `failure()` says why.
     """
     global _failure
     _name_device()
     try:
         _apply_settings()
         _load_vendor()
-        _start_tools()
         if _env.MOCK_CUDA.flag() and torch.version.cuda is None:
             _cuda_lookalike.install()
+        _start_tools()
+    except ToolSettingError as e:
+        if strict:
+            raise
+        _failure = str(e)
     except (ValueError, _vendors.VendorError) as e:
         _C._explain_missing_vendor(str(e))  # later uses of the device say why
         if strict:

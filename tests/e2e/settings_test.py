@@ -110,6 +110,33 @@ def test_a_wrong_value_is_named():
     assert "DIPU_FALLBACK='loud': use one of" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DIPU_DUMP_OP_ARGS", "7"),
+        ("DIPU_TRACE_LAUNCHES", "-1"),
+        ("DIPU_FORCE_FALLBACK_OPS_LIST", "("),
+    ],
+)
+def test_a_wrong_setting_of_a_tool_leaves_the_device_and_other_tools(name, value):
+    code = """
+import torch
+print(torch.ones(2).cuda() + 1)
+"""
+    other = {"DIPU_LAUNCH_BLOCKING": "1", "DIPU_AUTOCOMPARE_OPS_LIST": "add.Tensor"}
+    other.pop(name.replace("TRACE_LAUNCHES", "LAUNCH_BLOCKING"), None)
+    done = run(code, **other, **{name: value})
+    assert done.returncode == 0, done.stderr
+    assert "device='dipu:0'" in done.stdout
+    assert "autocompare:" in done.stderr + done.stdout
+    assert done.stderr.count(name) == 1
+    assert "It has no effect." in done.stderr
+    assert "not available" not in done.stderr
+    done = run("import torch_dipu", **{name: value})
+    assert done.returncode == 1
+    assert name in done.stderr
+
+
 @pytest.mark.parametrize("value", ["soon", "-1", "nan"])
 def test_wrong_seconds_are_named(value):
     done = run("import torch_dipu", DIPU_EXIT_WAIT_S=value)
