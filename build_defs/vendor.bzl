@@ -97,6 +97,10 @@ def dipu_vendor(
       license_expression: SPDX expression over all files of the wheel.
       readme: the page that package indexes show.
     """
+    allowed = "abcdefghijklmnopqrstuvwxyz_0123456789"
+    if name.strip(allowed) or name[0].isdigit() or len(name) > 32:
+        fail(("%s is no name for a vendor: at most 32 of a-z, '_' and, but for " +
+              "the first, 0-9. Rename the folder and what is inside") % repr(name))
     plugin = "libdipu_%s.so" % name
     script = "libdipu_%s.lds" % name
     package = "torch_dipu_" + name

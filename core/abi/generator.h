@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Generator: for SDKs whose random state is more than a seed and an offset.
- * Provisional. Without this table the host keeps Philox state (seed and offset,
- * 16 bytes) and hands it to operators.
+ * Provisional: the host does not use it yet. It keeps Philox state (seed and
+ * offset, 16 bytes) and hands it to operators.
  */
 #ifndef DIPU_CORE_ABI_GENERATOR_H_
 #define DIPU_CORE_ABI_GENERATOR_H_

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Graph: recording the work of a stream and replaying it. Provisional.
- *
- * Without this table torch.accelerator.Graph raises "not supported".
+ * Graph: recording the work of a stream and replaying it. Provisional: the host
+ * does not use it yet, and torch.accelerator.Graph raises "not supported".
  */
 #ifndef DIPU_CORE_ABI_GRAPH_H_
 #define DIPU_CORE_ABI_GRAPH_H_

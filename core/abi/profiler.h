@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Profiler: what the device did and when. Provisional. Without this table
- * the host measures with timing events.
+ * Profiler: what the device did and when. Provisional: the host does not use it
+ * yet.
  */
 #ifndef DIPU_CORE_ABI_PROFILER_H_
 #define DIPU_CORE_ABI_PROFILER_H_

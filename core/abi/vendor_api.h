@@ -36,7 +36,8 @@ typedef struct dipu_vendor {
   size_t struct_size;
   uint32_t abi_version; /* DIPU_ABI_VERSION of the header it was built with */
   dipu_vendor_flags flags;
-  /* Lower-case letters a-z and '_', at most 32. What DIPU_DEVICE names. */
+  /* At most 32 of a-z, '_' and, but for the first, 0-9. What DIPU_DEVICE
+   * names. */
   const char* name;
   const char* display_name; /* for people, never NULL */
   const char* version;      /* of the vendor library, never NULL */

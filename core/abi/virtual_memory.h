@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Virtual memory: address ranges that grow without moving (expandable
- * segments). Provisional. Without this table the allocator uses fixed segments.
+ * segments). Provisional: the host does not use it yet; its allocator has fixed
+ * segments.
  */
 #ifndef DIPU_CORE_ABI_VIRTUAL_MEMORY_H_
 #define DIPU_CORE_ABI_VIRTUAL_MEMORY_H_

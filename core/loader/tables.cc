@@ -130,11 +130,13 @@ std::string checkRequired(const std::string& name, const void* table,
 std::string checkName(const char* name) {
   if (name == nullptr) return mistake("the vendor's name is NULL");
   const std::string_view text(name, strnlen(name, kMaxNameLength + 1));
-  constexpr char kLetters[] = "abcdefghijklmnopqrstuvwxyz_";
+  constexpr char kAllowed[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
   if (text.empty() || text.size() > kMaxNameLength ||
-      text.find_first_not_of(kLetters) != std::string_view::npos) {
+      text.find_first_not_of(kAllowed) != std::string_view::npos ||
+      (text[0] >= '0' && text[0] <= '9')) {
     return mistake("the vendor's name '" + std::string(text) +
-                   "' is not made of 1 to 32 letters a-z and '_'");
+                   "' is not made of 1 to 32 of a-z, '_' and, but for the "
+                   "first, 0-9");
   }
   return "";
 }

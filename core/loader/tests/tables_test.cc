@@ -179,10 +179,12 @@ TEST(Tables, RefusesATableThatIsJustASize) {
 TEST(Tables, RefusesABadName) {
   TestVendor bad;
   for (const char* name :
-       {"", "Droplet", "my-chip", "abcdefghijklmnopqrstuvwxyzabcdefg"}) {
+       {"", "Droplet", "my-chip", "2chip", "abcdefghijklmnopqrstuvwxyzabcdefg"}) {
     bad.vendor.name = name;
-    EXPECT_REFUSED(bad, "is not made of 1 to 32 letters");
+    EXPECT_REFUSED(bad, "is not made of 1 to 32 of a-z");
   }
+  bad.vendor.name = "chip2_x";
+  EXPECT_EQ(refusal(bad), "");
   bad.vendor.name = "\xff";
   EXPECT_REFUSED(bad, "the vendor's name '\\xff' is not made");
 }
