@@ -60,7 +60,8 @@ bool countNatively(const at::Tensor& self, const at::Tensor& edges,
       "histogram", {&self, &edges});
 }
 
-// The first and the last edge: `range`, or what the elements span.
+// The first and the last edge: `range`, or what the elements span; 0 and 1 when
+// there are none.
 std::pair<double, double> outerEdges(const at::Tensor& self,
                                      const OptionalRange& range) {
   double low = 0;
@@ -75,6 +76,8 @@ std::pair<double, double> outerEdges(const at::Tensor& self,
     const auto [min, max] = at::aminmax(self);
     low = min.item<double>();
     high = max.item<double>();
+  } else {
+    high = 1;
   }
   TORCH_CHECK(std::isfinite(low) && std::isfinite(high),
               "torch.histogram: range [", low, ", ", high, "] is not finite");

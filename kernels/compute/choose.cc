@@ -170,8 +170,12 @@ Status linspace(const Queue& queue, const TensorView& out, const Scalar& start,
                 static_cast<long long>(steps),
                 static_cast<long long>(out.numel));
   }
-  const double first = start.to<double>();
-  const double last = end.to<double>();
+  const auto toElement = [&out](const Scalar& value) {
+    return isFloating(out.dtype) ? value.to<double>()
+                                 : static_cast<double>(value.to<int64_t>());
+  };
+  const double first = toElement(start);
+  const double last = toElement(end);
   const double step =
       steps > 1 ? (last - first) / static_cast<double>(steps - 1) : 0.0;
   const int64_t middle = steps > 1 ? steps / 2 : 1;

@@ -214,6 +214,10 @@ Status logspace(const Queue& queue, const TensorView& out, double start,
                 double end, double base) {
   if (itemSize(out.dtype) == 0) return unsupportedDType("logspace", out.dtype);
   if (out.numel == 0) return Status::kOk;
+  if (!isFloating(out.dtype)) {
+    start = std::trunc(start);
+    end = std::trunc(end);
+  }
   DenseTensor to(queue, out, Order::kRowMajor, DType::kFloat64);
   if (!to.open()) return Status::kFailed;
   const LogSpaceTask task{to.address<double>(), out.numel, start, end, base};

@@ -195,6 +195,14 @@ def test_histogram(native, dtype: torch.dtype, density: bool) -> None:
     check_out(native, label, torch.histogram, x, 5)
 
 
+def test_histogram_of_nothing_has_edges(device: str) -> None:
+    empty = torch.empty(5, 0)
+    for got, expected in zip(
+        torch.histogram(empty.to(device), 2), torch.histogram(empty, 2), strict=True
+    ):
+        assert_same(got, expected)
+
+
 def test_histogram_refuses(device: str) -> None:
     x = torch.ones(3, device=device)
     with pytest.raises(RuntimeError, match="same dtype"):
