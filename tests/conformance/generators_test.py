@@ -208,6 +208,15 @@ def test_dropout_is_native(native, device: str) -> None:
         torch.nn.functional.dropout(x).sum().backward()
 
 
+def test_dropout_of_integers_has_floating_gradients(device: str) -> None:
+    grad, mask = torch.arange(6), torch.arange(6) % 2 == 0
+    backward = torch.ops.aten.native_dropout_backward
+    got = backward(grad.to(device), mask.to(device), 2.5)
+    expected = backward(grad, mask, 2.5)
+    assert got.dtype == expected.dtype
+    assert torch.equal(got.cpu(), expected)
+
+
 def test_randperm_is_native(native, device: str) -> None:
     with native("randperm.generator_out"):
         torch.randperm(16, device=device)

@@ -53,10 +53,10 @@ struct Fractional {
   int64_t results[kAxes];
   int64_t kernel[kAxes];
 
-  // The place below `at`, between 0 and `last` for any sample.
-  static int64_t placeAt(T at, int64_t last) {
-    const T inside = std::min(std::max(T(0), at), static_cast<T>(last));
-    return std::min(static_cast<int64_t>(inside), last);
+  // The whole part of any number, as far as an integer can hold it.
+  static int64_t whole(T at) {
+    constexpr T kMost = T(int64_t{1} << 52);
+    return static_cast<int64_t>(std::min(std::max(-kMost, at), kMost));
   }
 
   // Where the windows along an axis start: on average (in - kernel) / (out - 1)
@@ -68,8 +68,10 @@ struct Fractional {
     const T step =
         count > 1 ? static_cast<T>(last) / static_cast<T>(count - 1) : T(0);
     for (int64_t i = 0; i + 1 < count; ++i) {
-      result.push_back(placeAt((static_cast<T>(i) + sample) * step, last) -
-                       placeAt(sample * step, last));
+      const int64_t place = whole((static_cast<T>(i) + sample) * step) -
+                            whole(sample * step);
+      // Samples are between 0 and 1; others must not leave the image.
+      result.push_back(std::clamp<int64_t>(place, 0, last));
     }
     result.push_back(last);
     return result;
