@@ -111,7 +111,7 @@ def _seconds(device: str, against: str) -> float:
     with torch_dipu.autocompare(against=against) as report:
         seconds = paired.seconds_per_call(step, sync)
     if report.wrong or report.left_out or not report.comparisons:
-        raise RuntimeError(f"nothing to measure: {report.wrong}, {report.left_out}")
+        raise RuntimeError(f"wrong or left out: {report.wrong}, {report.left_out}")
     return seconds
 
 
