@@ -147,7 +147,7 @@ bool attendNatively(const at::Tensor& query, const at::Tensor& key,
 void attendOnCpu(const at::Tensor& query, const at::Tensor& key,
                  const at::Tensor& value, bool is_causal, double scale,
                  const Output& result) {
-  const fallback::FallbackScope account(kForward, adapter::refusalReason());
+  const ReferenceScope account(kForward, query);
   const int64_t group = query.size(1) / key.size(1);
   const auto [out, logsumexp] = at::_scaled_dot_product_flash_attention_for_cpu(
       toCpu(query), toCpu(key).repeat_interleave(group, 1),
@@ -240,7 +240,7 @@ void differentiateOnCpu(const at::Tensor& grad_out, const at::Tensor& query,
                         const at::Tensor& key, const at::Tensor& value,
                         const Output& forward, bool is_causal, double scale,
                         const Gradients& gradients) {
-  const fallback::FallbackScope account(kBackward, adapter::refusalReason());
+  const ReferenceScope account(kBackward, query);
   const int64_t group = query.size(1) / key.size(1);
   const auto [grad_query, grad_key, grad_value] =
       at::_scaled_dot_product_flash_attention_for_cpu_backward(

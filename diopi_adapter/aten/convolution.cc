@@ -121,7 +121,7 @@ at::Tensor forwardNatively(const at::Tensor& input, const at::Tensor& weight,
 at::Tensor forwardOnCpu(const at::Tensor& input, const at::Tensor& weight,
                         const std::optional<at::Tensor>& bias,
                         const Attributes& attributes) {
-  const fallback::FallbackScope account(kForward, adapter::refusalReason());
+  const ReferenceScope account(kForward, input);
   return at::convolution(toCpu(input), toCpu(weight), toCpu(bias),
                          attributes.stride, attributes.padding,
                          attributes.dilation, attributes.transposed,
@@ -209,7 +209,7 @@ bool backwardNatively(const at::Tensor& grad_output, const at::Tensor& input,
 Gradients backwardOnCpu(const at::Tensor& grad_output, const at::Tensor& input,
                         const at::Tensor& weight, const Attributes& attributes,
                         Mask mask) {
-  const fallback::FallbackScope account(kBackward, adapter::refusalReason());
+  const ReferenceScope account(kBackward, input);
   const int64_t channels = biasSize(weight, attributes);
   auto [grad_input, grad_weight, grad_bias] = at::convolution_backward(
       toCpu(grad_output), toCpu(input), toCpu(weight),

@@ -46,11 +46,23 @@ Value toCpu(Value value) {
   return value;
 }
 
+// Accounts for a fallback while in scope, with the reason that CallContext
+// noted; for functions that compute on the CPU what the CPU has no kernel for.
+// Nothing is counted, or forbidden, when the tensor `given` is on the CPU: then
+// a debug tool computes (computeOnCpu in runtime/slot.h).
+class ReferenceScope {
+ public:
+  ReferenceScope(const char* label, const at::Tensor& given) {
+    if (!given.is_cpu()) account_.emplace(label, adapter::refusalReason());
+  }
+
+ private:
+  std::optional<fallback::FallbackScope> account_;
+};
+
 // For operators that the CPU has no kernel for, and whose function `kFunction`
 // consists of operators that it has: computes that on the CPU. Takes and
-// returns tensors of the device, the first argument being one. With tensors
-// that are on the CPU already it is no fallback (computeOnCpu in
-// runtime/slot.h).
+// returns tensors of the device, the first argument being one.
 template <adapter::OperatorName kName, auto kFunction>
 struct OnCpu;
 
@@ -58,8 +70,7 @@ template <adapter::OperatorName kName, typename Result, typename... Args,
           Result (*kFunction)(const at::Tensor&, Args...)>
 struct OnCpu<kName, kFunction> {
   static Result call(const at::Tensor& first, Args... args) {
-    std::optional<fallback::FallbackScope> account;
-    if (!first.is_cpu()) account.emplace(kName.text, adapter::refusalReason());
+    const ReferenceScope account(kName.text, first);
     const c10::Device device = first.device();
     const auto back = [device](const at::Tensor& tensor) {
       return tensor.defined() ? tensor.to(device) : tensor;

@@ -147,8 +147,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstmCellBackwardOnCpu(
     const OptionalTensor& grad_hy, const OptionalTensor& grad_cy,
     const at::Tensor& cx, const at::Tensor& cy, const at::Tensor& workspace,
     bool has_bias) {
-  const fallback::FallbackScope account("_thnn_fused_lstm_cell_backward_impl",
-                                        adapter::refusalReason());
+  const ReferenceScope account("_thnn_fused_lstm_cell_backward_impl", cx);
   const auto back = [&cx](const at::Tensor& tensor) {
     return tensor.defined() ? tensor.to(cx.device()) : tensor;
   };

@@ -273,6 +273,17 @@ def test_attention_is_compared(x: torch.Tensor) -> None:
     assert any("attention" in name for name in report.calls)
 
 
+def test_comparing_is_no_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIPU_FALLBACK", "error")
+    torch_dipu.reset_fallbacks()
+    x = torch.randn(2, 3, 8, 8).to("dipu").requires_grad_()
+    weight = torch.randn(4, 3, 3, 3).to("dipu")
+    with torch_dipu.autocompare() as report:
+        functional.conv2d(x, weight).sum().backward()
+    assert torch_dipu.fallbacks() == []
+    assert report.left_out == {}
+
+
 @pytest.mark.filterwarnings("ignore:.*ends here")
 def test_a_full_log_ends_no_program(x: torch.Tensor) -> None:
     with torch_dipu.autocompare(log="/dev/full") as report:
