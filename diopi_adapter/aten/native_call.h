@@ -5,6 +5,7 @@
 #pragma once
 
 #include <ATen/native/CPUFallback.h>
+#include <ATen/native/Resize.h>
 
 #include <optional>
 #include <tuple>
@@ -86,10 +87,34 @@ struct OnCpu<kName, kFunction> {
   }
 };
 
+// For the out variant of such an operator: stores in its last argument what
+// `kFunction`, with the other arguments, gives.
+template <auto kFunction>
+struct Storing;
+
+template <typename... Args, at::Tensor (*kFunction)(Args...)>
+struct Storing<kFunction> {
+  static at::Tensor& call(Args... args, at::Tensor& out) {
+    const at::Tensor result = kFunction(std::forward<Args>(args)...);
+    TORCH_CHECK(out.scalar_type() == result.scalar_type(),
+                "Expected out tensor to have dtype ", result.scalar_type(),
+                ", but got ", out.scalar_type(), " instead");
+    at::native::resize_output(out, result.sizes());
+    return out.copy_(result);
+  }
+};
+
 // bind() for such an operator.
 template <adapter::OperatorName kName, auto kFunction>
 void bindWithCpu(torch::Library& library) {
   adapter::bind<kName, kFunction, &OnCpu<kName, kFunction>::call>(library);
+}
+
+// bind() for its out variant, which is called `kName`.
+template <adapter::OperatorName kName, auto kOutFunction, auto kFunction>
+void bindOutWithCpu(torch::Library& library) {
+  adapter::bind<kName, kOutFunction,
+                &Storing<&OnCpu<kName, kFunction>::call>::call>(library);
 }
 
 }  // namespace dipu::aten

@@ -92,13 +92,13 @@ at::Tensor& baddbmmOut(const at::Tensor& self, const at::Tensor& a,
 
 void registerProducts(torch::Library& library) {
   bindWithCpu<"mm.dtype", mm>(library);
-  bind<"mm.dtype_out", mmOut>(library);
+  bindOutWithCpu<"mm.dtype_out", mmOut, mm>(library);
   bindWithCpu<"bmm.dtype", bmm>(library);
-  bind<"bmm.dtype_out", bmmOut>(library);
+  bindOutWithCpu<"bmm.dtype_out", bmmOut, bmm>(library);
   bindWithCpu<"addmm.dtype", addmm>(library);
-  bind<"addmm.dtype_out", addmmOut>(library);
+  bindOutWithCpu<"addmm.dtype_out", addmmOut, addmm>(library);
   bindWithCpu<"baddbmm.dtype", baddbmm>(library);
-  bind<"baddbmm.dtype_out", baddbmmOut>(library);
+  bindOutWithCpu<"baddbmm.dtype_out", baddbmmOut, baddbmm>(library);
 }
 
 }  // namespace dipu::aten

@@ -14,7 +14,7 @@ from torchgen import gen, local
 from torchgen.api import meta, structured
 from torchgen.api.types import DispatcherSignature
 from torchgen.model import Argument as SchemaArgument
-from torchgen.model import NativeFunction, NativeFunctionsGroup, SchemaKind
+from torchgen.model import DispatchKey, NativeFunction, NativeFunctionsGroup, SchemaKind
 
 from diopi_adapter.codegen import model
 
@@ -37,16 +37,21 @@ class Schema:
     iterator: bool
     meta_class: str | None
     header: str | None
+    on_cpu: bool  # PyTorch has a kernel of the CPU for it
+
+
+@functools.cache
+def _parsed() -> gen.ParsedYaml:
+    folder = pathlib.Path(torchgen.__file__).parent / "packaged/ATen/native"
+    return gen.parse_native_yaml(
+        str(folder / "native_functions.yaml"), str(folder / "tags.yaml")
+    )
 
 
 @functools.cache
 def _functions() -> dict[str, tuple[NativeFunctionsGroup | None, NativeFunction]]:
-    folder = pathlib.Path(torchgen.__file__).parent / "packaged/ATen/native"
-    parsed = gen.parse_native_yaml(
-        str(folder / "native_functions.yaml"), str(folder / "tags.yaml")
-    )
     found: dict[str, tuple[NativeFunctionsGroup | None, NativeFunction]] = {}
-    for item in gen.get_grouped_native_functions(parsed.native_functions):
+    for item in gen.get_grouped_native_functions(_parsed().native_functions):
         if isinstance(item, NativeFunctionsGroup):
             for function in item.functions():
                 found[str(function.func.name)] = (item, function)
@@ -80,7 +85,18 @@ def find(name: str) -> Schema | None:
             and group.out.structured_inherits == "TensorIteratorBase",
             meta_class=meta.name(group) if is_structured and group else None,
             header=function.root_name if is_structured else None,
+            on_cpu=any(map(_has_cpu_kernel, _members(group) if group else members)),
         )
+
+
+def _has_cpu_kernel(function: NativeFunction) -> bool:
+    composite = (
+        function.has_composite_explicit_autograd_kernel
+        or function.has_composite_implicit_autograd_kernel
+        or function.has_composite_explicit_autograd_non_functional_kernel
+    )
+    cpu = _parsed().backend_indices[DispatchKey.CPU]
+    return composite or cpu.has_kernel(function)
 
 
 def _members(group: NativeFunctionsGroup) -> Iterator[NativeFunction]:

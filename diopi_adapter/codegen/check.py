@@ -94,6 +94,7 @@ class _Checker:
         self._check_samples()
         kind = self._kind()
         self._check_out(kind)
+        self._check_reference()
         number_argument, number = self._number()
         mask = self._types.get("output_mask") == f"bool[{len(self._schema.outputs)}]"
         return model.Operator(
@@ -162,6 +163,25 @@ class _Checker:
                 raise entry.error(
                     f"`{name}` of type {self._types[name]} is never {literal.text}"
                 )
+
+    def _check_reference(self) -> None:
+        entry, schema = self._entry, self._schema
+        if not entry.cpu_reference:
+            if not schema.on_cpu:
+                raise entry.error(
+                    "the CPU has no kernel for it; name a function of "
+                    "diopi_adapter/reference under `cpu_reference:`"
+                )
+            return
+        if schema.on_cpu:
+            raise entry.error("the CPU has a kernel for it: no `cpu_reference:`")
+        forms = {variant.form for variant in schema.variants}
+        several = model.Form.OUT in forms and len(schema.outputs) > 1
+        if model.Form.INPLACE in forms or several:
+            raise entry.error(
+                "`cpu_reference:` serves no operators that work in place, and out "
+                "variants of one result only"
+            )
 
     def check_handwritten(self) -> None:
         """Checks what serves the samples of a wrapper written by hand."""

@@ -108,6 +108,7 @@ class Entry:
     result: Result = Result.COMMON
     samples: tuple[Sample, ...] = ()
     tolerance: float | None = None
+    cpu_reference: str = ""  # of namespace dipu::reference
     handwritten: bool = False  # the wrapper is; the call serves its samples
 
     def error(self, reason: str, line: int | None = None) -> SpecError:

@@ -18,6 +18,7 @@ _COMMA = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)(?![^()]*\))')
 _KEYS = (
     "op",
     "call",
+    "cpu_reference",
     "number",
     "out",
     "cast",
@@ -80,6 +81,7 @@ class _Parser(nodes.Reader):
             result=self._result(fields.get("result")),
             samples=tuple(self._samples(fields.get("samples"))),
             tolerance=self._tolerance(fields.get("tolerance")),
+            cpu_reference=self._reference(fields.get("cpu_reference")),
             handwritten=handwritten,
         )
 
@@ -105,6 +107,14 @@ class _Parser(nodes.Reader):
             reason = f"result is `bool`, `float` or absent, not `{node.value}`"
             raise self._error(node, reason)
         return results[self._text(node)]
+
+    def _reference(self, node: yaml.Node | None) -> str:
+        if node is None:
+            return ""
+        name = self._text(node)
+        if not re.fullmatch(_NAME, name):
+            raise self._error(node, f"`{name}` is not the name of a C++ function")
+        return name
 
     def _samples(self, node: yaml.Node | None) -> Iterator[model.Sample]:
         for item in self._sequence(node) if node else ():

@@ -29,6 +29,9 @@ def render_shard(operators: Sequence[model.Operator], index: int) -> str:
     headers = sorted({o.header for o in operators if o.kind in with_meta if o.header})
     # Torch's meta headers need what ours include.
     includes = [f'#include "diopi_adapter/runtime/{h}.h"' for h in _HEADERS]
+    if any(o.entry.cpu_reference for o in operators):
+        includes.insert(0, '#include "diopi_adapter/reference/reference.h"')
+        includes.insert(0, '#include "diopi_adapter/aten/native_call.h"')
     includes.append("")
     includes += [f"#include <ATen/ops/{h}_meta.h>" for h in headers]
     writers = [_writer(o) for o in operators]

@@ -251,8 +251,18 @@ class OperatorWriter:
             arguments=comma(names),
             masking=self._masking() if functional else "",
             storing=storing,
+            on_cpu=self._on_cpu(variant),
             returned=self._returned(variant),
         )
+
+    def _on_cpu(self, variant: model.Variant) -> str:
+        """The argument of its slot for the CPU's function, if it needs one."""
+        function = self._op.entry.cpu_reference
+        if not function:
+            return ""
+        if variant.form is model.Form.OUT:
+            return f", &aten::Storing<&reference::{function}>::call"
+        return f", &reference::{function}"
 
     def _compute_arguments(self, variant: model.Variant) -> list[str]:
         op = self._op

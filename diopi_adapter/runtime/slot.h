@@ -131,8 +131,9 @@ class Slot<Result(Args...)> final : public SlotBase {
  public:
   using Function = Result (*)(Args...);
 
-  // `on_cpu` takes and returns tensors of the device and computes on the CPU;
-  // for operators that the CPU has no kernel for.
+  // `on_cpu` takes and returns tensors of the device and computes on the CPU,
+  // which it counts with the reason that is noted (call.h); for operators that
+  // the CPU has no kernel for.
   constexpr Slot(const char* name, Function wrapper, Function on_cpu = nullptr)
       : SlotBase(name), wrapper_(wrapper), on_cpu_(on_cpu), current_(wrapper) {}
 
@@ -167,6 +168,7 @@ class Slot<Result(Args...)> final : public SlotBase {
 
   // Computes the call on the CPU: counted, and possibly refused by policy.
   Result fallBack(Args... args) {
+    if (on_cpu_ != nullptr) return on_cpu_(std::forward<Args>(args)...);
     return callBoxed<&detail::fallBackRefused>(std::forward<Args>(args)...);
   }
 

@@ -9,9 +9,12 @@ namespace dipu::adapter {
 namespace {
 
 int64_t wrapper(int64_t value) { return value + 1; }
+int64_t onCpu(int64_t value) { return -value; }
 int64_t replacement(int64_t value) { return value * 100; }
 
 constinit Slot<int64_t(int64_t)> slot("slot_test.overload", wrapper);
+
+constinit Slot<int64_t(int64_t)> slot_with_cpu("slot_test.cpu", wrapper, onCpu);
 
 using Any = SlotBase::AnyFunction;
 const auto kReplacement = reinterpret_cast<Any>(replacement);
@@ -40,6 +43,13 @@ TEST(SlotTest, CountsOnlyWhileCountingIsOn) {
   fallback::setCountingNative(false);
   slot.countNative();
   EXPECT_EQ(counter.value(), 2u);
+}
+
+TEST(SlotTest, RefusedCallsGoToTheFunctionOfTheCpu) {
+  EXPECT_FALSE(slot.hasCpuFunction());
+  EXPECT_TRUE(slot_with_cpu.hasCpuFunction());
+  EXPECT_EQ(Trampoline<slot_with_cpu>::call(2), 3);
+  EXPECT_EQ(slot_with_cpu.fallBack(2), -2);
 }
 
 TEST(SlotTest, FindsRegisteredSlotsByName) {

@@ -120,6 +120,16 @@ def test_outputs_take_the_names_of_returns_or_of_the_out_variant() -> None:
             "from; add `out:`",
         ),
         (
+            "- op: batch_norm_stats\n  call: diopiBatchNormStats(out0, out1, input, "
+            "eps)\n  out: [channelStats(input), channelStats(input)]\n",
+            "ops.yaml:2: batch_norm_stats: the CPU has no kernel for it; name a "
+            "function of diopi_adapter/reference under `cpu_reference:`",
+        ),
+        (
+            "- op: exp\n  call: diopiExp(out, self)\n  cpu_reference: exponential\n",
+            "ops.yaml:2: exp: the CPU has a kernel for it: no `cpu_reference:`",
+        ),
+        (
             "- op: exp\n  call: diopiExp(out, self)\n  result: float\n",
             "ops.yaml:2: exp: `result: float` goes with `elementwise:` only",
         ),

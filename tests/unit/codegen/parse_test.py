@@ -65,6 +65,10 @@ def test_entries_know_their_line() -> None:
             "ops.yaml:4: result is `bool`, `float` or absent, not `int`",
         ),
         (
+            "operators:\n- op: a\n  call: f()\n  cpu_reference: f(x)\n",
+            "ops.yaml:4: `f(x)` is not the name of a C++ function",
+        ),
+        (
             "operators:\n- op: a\n  call: f()\n  require: {x: [1]}\n",
             "ops.yaml:4: expected text",
         ),
