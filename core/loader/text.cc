@@ -48,6 +48,19 @@ void appendEscaped(std::string& out, char byte) {
   out += kDigits[value & 15];
 }
 
+// Bytes of a vendor's text that are shown; more only hides what else is said.
+constexpr size_t kMaxText = 2000;
+
+// `text` made safe, without what is too much.
+std::string shortText(std::string_view text) {
+  if (text.size() <= kMaxText) return safeText(text);
+  size_t end = kMaxText;
+  // Not inside a character: back to the byte that begins it.
+  while (end > kMaxText - 3 && (byteAt(text, end) & 0xc0) == 0x80) --end;
+  return safeText(text.substr(0, end)) + "... (" +
+         std::to_string(text.size() - end) + " more bytes are left out)";
+}
+
 // What is said for a failure that has no words of its own.
 std::string textOfCodes(const VendorError& error) {
   return "the vendor gave no text (code " + std::to_string(error.code) +
@@ -92,7 +105,7 @@ VendorError takeError(dipu_error* error) {
   }
   if (DIPU_REACHES(error, vendor_code)) taken.vendor_code = error->vendor_code;
   if (DIPU_HAS(error, message) && error->message[0] != '\0') {
-    taken.text = safeText(error->message);
+    taken.text = shortText(error->message);
   } else {
     taken.text = textOfCodes(taken);
   }

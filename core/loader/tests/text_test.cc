@@ -78,6 +78,21 @@ TEST(TakeError, ReplacesAMissingText) {
   EXPECT_EQ(takeError(&error).text, "\\xfe");
 }
 
+TEST(TakeError, CutsALongText) {
+  const std::string kept(1999, 'x');
+  dipu_error error = makeError(nullptr);
+  const auto textOf = [&error](const std::string& text) {
+    error.message = text.c_str();
+    return takeError(&error).text;
+  };
+  EXPECT_EQ(textOf(kept + "y"), kept + "y");
+  EXPECT_EQ(textOf(kept + "y" + std::string(1 << 20, 'z')),
+            kept + "y... (1048576 more bytes are left out)");
+  EXPECT_EQ(textOf(kept + "\xe2\x82\xac"),
+            kept + "... (3 more bytes are left out)")
+      << "no half of a character";
+}
+
 TEST(TakeError, KnowsOnlyRealFailures) {
   for (const dipu_status_code code : {-1, 0, 17, 1000}) {
     dipu_error error = makeError("x");
