@@ -72,6 +72,87 @@ constexpr Slot kOperatorsSlots[] = {
     DIPU_SLOT(dipu_operators_api, library),
 };
 
+constexpr Slot kCommunicatorSlots[] = {
+    DIPU_SLOT(dipu_communicator_api, get_unique_id),
+    DIPU_SLOT(dipu_communicator_api, create),
+    DIPU_SLOT(dipu_communicator_api, destroy),
+    DIPU_SLOT(dipu_communicator_api, abort),
+    DIPU_SLOT(dipu_communicator_api, get_async_error),
+    DIPU_SLOT(dipu_communicator_api, all_reduce),
+    DIPU_SLOT(dipu_communicator_api, broadcast),
+    DIPU_SLOT(dipu_communicator_api, reduce),
+    DIPU_SLOT(dipu_communicator_api, all_gather),
+    DIPU_SLOT(dipu_communicator_api, reduce_scatter),
+    DIPU_SLOT(dipu_communicator_api, send),
+    DIPU_SLOT(dipu_communicator_api, recv),
+    DIPU_SLOT(dipu_communicator_api, group_start),
+    DIPU_SLOT(dipu_communicator_api, group_end),
+};
+constexpr Slot kGraphSlots[] = {
+    DIPU_SLOT(dipu_graph_api, begin_capture),
+    DIPU_SLOT(dipu_graph_api, end_capture),
+    DIPU_SLOT(dipu_graph_api, get_capture_status),
+    DIPU_SLOT(dipu_graph_api, instantiate),
+    DIPU_SLOT(dipu_graph_api, launch),
+    DIPU_SLOT(dipu_graph_api, destroy),
+    DIPU_SLOT(dipu_graph_api, destroy_exec),
+};
+constexpr Slot kIpcSlots[] = {
+    DIPU_SLOT(dipu_ipc_api, export_memory),
+    DIPU_SLOT(dipu_ipc_api, open_memory),
+    DIPU_SLOT(dipu_ipc_api, close_memory),
+};
+constexpr Slot kVirtualMemorySlots[] = {
+    DIPU_SLOT(dipu_virtual_memory_api, get_granularity),
+    DIPU_SLOT(dipu_virtual_memory_api, reserve),
+    DIPU_SLOT(dipu_virtual_memory_api, release_range),
+    DIPU_SLOT(dipu_virtual_memory_api, create),
+    DIPU_SLOT(dipu_virtual_memory_api, destroy),
+    DIPU_SLOT(dipu_virtual_memory_api, map),
+    DIPU_SLOT(dipu_virtual_memory_api, unmap),
+    DIPU_SLOT(dipu_virtual_memory_api, set_access),
+};
+constexpr Slot kProfilerSlots[] = {
+    DIPU_SLOT(dipu_profiler_api, start),
+    DIPU_SLOT(dipu_profiler_api, stop),
+    DIPU_SLOT(dipu_profiler_api, set_correlation_id),
+};
+constexpr Slot kGeneratorSlots[] = {
+    DIPU_SLOT(dipu_generator_api, create),
+    DIPU_SLOT(dipu_generator_api, destroy),
+    DIPU_SLOT(dipu_generator_api, set_seed),
+    DIPU_SLOT(dipu_generator_api, get_state),
+    DIPU_SLOT(dipu_generator_api, set_state),
+};
+
+// The required slots of one table.
+struct Slots {
+  template <size_t kCount>
+  constexpr Slots(const Slot (&slots)[kCount])
+      : first(slots), last(slots + kCount) {}
+  const Slot* begin() const { return first; }
+  const Slot* end() const { return last; }
+
+  const Slot* first;
+  const Slot* last;
+};
+
+// Tables without which a vendor does its work all the same. The operators are
+// not among them: a vendor that has none says so by NULL.
+struct OptionalTable {
+  const char* name;
+  Slots slots;
+};
+
+constexpr OptionalTable kOptionalTables[] = {
+    {"communicator", kCommunicatorSlots},
+    {"graph", kGraphSlots},
+    {"ipc", kIpcSlots},
+    {"virtual_memory", kVirtualMemorySlots},
+    {"profiler", kProfilerSlots},
+    {"generator", kGeneratorSlots},
+};
+
 // A reason that only the maker of the library can remove.
 std::string mistake(const std::string& reason) {
   return reason +
@@ -94,9 +175,8 @@ std::string slotProblem(const void* table, const Slot& slot) {
 }
 
 // Returns what is wrong with the first slot that `table` does not fill.
-template <size_t kCount>
 std::string checkSlots(const std::string& name, const void* table,
-                       const Slot (&slots)[kCount]) {
+                       const Slots& slots) {
   for (const Slot& slot : slots) {
     const std::string problem = slotProblem(table, slot);
     if (problem.empty()) continue;
@@ -105,9 +185,8 @@ std::string checkSlots(const std::string& name, const void* table,
   return "";
 }
 
-template <size_t kCount>
 std::string checkRequired(const std::string& name, const void* table,
-                          uint32_t host_version, const Slot (&slots)[kCount]) {
+                          uint32_t host_version, const Slots& slots) {
   if (table == nullptr) {
     return mistake("the required table '" + name + "' is NULL");
   }
@@ -166,7 +245,15 @@ std::string checkHead(const dipu_vendor& vendor) {
   return "";
 }
 
-// Returns why an optional table is left out; "" when it may be used.
+// Returns what is wrong with the slots of an optional table.
+std::string checkOptional(const std::string& name, const void* table) {
+  for (const OptionalTable& known : kOptionalTables) {
+    if (name == known.name) return checkSlots(name, table, known.slots);
+  }
+  return "";
+}
+
+// Returns why an optional table is left out for its head; "" when it is not.
 std::string whyUnusable(const TableHead& head, uint32_t host_version) {
   if (head.struct_size < sizeof(TableHead)) {
     return "of struct_size " + std::to_string(head.struct_size) +
@@ -217,8 +304,12 @@ std::string checkVendor(const dipu_vendor* vendor) {
 bool isUsable(const char* name, const void* table, uint32_t host_version,
               std::vector<std::string>& notes) {
   if (table == nullptr) return false;
-  const std::string reason = whyUnusable(headOf(table), host_version);
-  if (reason.empty()) return true;
+  std::string reason = whyUnusable(headOf(table), host_version);
+  if (reason.empty()) {
+    const std::string problem = checkOptional(name, table);
+    if (problem.empty()) return true;
+    reason = "is left out: " + problem;
+  }
   notes.push_back("the table '" + std::string(name) + "' " + reason);
   return false;
 }

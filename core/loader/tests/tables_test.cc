@@ -244,6 +244,52 @@ TEST(Tables, AnOptionalTableThatIsTooShortIsLeftOut) {
             "needed");
 }
 
+// Expects that a table with no slot filled is left out, which names `slot`.
+template <typename Api>
+void expectEmptyIsLeftOut(const Api* dipu_vendor::* field, uint32_t version,
+                          const std::string& name, const std::string& slot) {
+  TestVendor vendor;
+  Api table{};
+  table.struct_size = sizeof(table);
+  table.version = version;
+  vendor.vendor.*field = &table;
+  const Library library = Library::adopt(&vendor.vendor, "x");
+  ASSERT_EQ(library.notes().size(), 1u) << name;
+  EXPECT_EQ(library.notes()[0],
+            "the table '" + name + "' is left out: the required slot " + name +
+                "." + slot +
+                " is NULL. The library breaks the vendor contract; report it "
+                "to the vendor");
+}
+
+TEST(Tables, AnOptionalTableWithoutARequiredSlotIsLeftOut) {
+  expectEmptyIsLeftOut(&dipu_vendor::communicator,
+                       DIPU_COMMUNICATOR_API_VERSION, "communicator",
+                       "get_unique_id");
+  expectEmptyIsLeftOut(&dipu_vendor::graph, DIPU_GRAPH_API_VERSION, "graph",
+                       "begin_capture");
+  expectEmptyIsLeftOut(&dipu_vendor::ipc, DIPU_IPC_API_VERSION, "ipc",
+                       "export_memory");
+  expectEmptyIsLeftOut(&dipu_vendor::virtual_memory,
+                       DIPU_VIRTUAL_MEMORY_API_VERSION, "virtual_memory",
+                       "get_granularity");
+  expectEmptyIsLeftOut(&dipu_vendor::profiler, DIPU_PROFILER_API_VERSION,
+                       "profiler", "start");
+  expectEmptyIsLeftOut(&dipu_vendor::generator, DIPU_GENERATOR_API_VERSION,
+                       "generator", "create");
+}
+
+TEST(Tables, AnOptionalTableNeedsNoOptionalSlot) {
+  TestVendor vendor;
+  vendor.vendor.graph = &vendor.graph;
+  ASSERT_EQ(vendor.graph.write_dot, nullptr);
+  Library library = Library::adopt(&vendor.vendor, "x");
+  EXPECT_EQ(library.graph(), &vendor.graph);
+  vendor.graph.launch = nullptr;
+  library = Library::adopt(&vendor.vendor, "x");
+  EXPECT_EQ(library.graph(), nullptr);
+}
+
 TEST(Tables, AReleasedTableMayHaveAnotherMinor) {
   const auto fits = [](uint32_t version, uint32_t host_version) {
     TestVendor vendor;

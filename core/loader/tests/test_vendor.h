@@ -56,6 +56,8 @@ struct TestVendor {
     operators.library = "libthird_party_operators.so";
     graph.struct_size = sizeof(graph);
     graph.version = DIPU_GRAPH_API_VERSION;
+    fill(graph.begin_capture, graph.end_capture, graph.get_capture_status,
+         graph.instantiate, graph.launch, graph.destroy, graph.destroy_exec);
     vendor.struct_size = sizeof(vendor);
     vendor.abi_version = DIPU_ABI_VERSION;
     vendor.name = "test_vendor";
