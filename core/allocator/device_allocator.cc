@@ -11,6 +11,7 @@
 #include "core/runtime/error.h"
 #include "core/runtime/memory.h"
 #include "core/runtime/stream.h"
+#include "core/vendor_call/call.h"
 
 namespace dipu::allocator {
 namespace {
@@ -131,7 +132,8 @@ class CachingAllocator final : public c10::DeviceAllocator {
     runtime::checkDeviceIndex(device);
     std::pair<std::size_t, std::size_t> info{};
     runtime::check(
-        runtime::memoryApi().get_info(device, &info.first, &info.second),
+        vendor_call::call("memory.get_info", runtime::memoryApi().get_info,
+                          device, &info.first, &info.second),
         device);
     return info;
   }

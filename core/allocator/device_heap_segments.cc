@@ -17,15 +17,19 @@
 #include "core/loader/text.h"
 #include "core/runtime/device.h"
 #include "core/runtime/error.h"
+#include "core/vendor_call/call.h"
 
 namespace dipu::allocator {
 namespace {
 
 using c10::CachingAllocator::format_size;
+using vendor_call::call;
 using Lock = std::lock_guard<SpinLock>;
 
-std::size_t current(const StatArray& stat) {
-  return static_cast<std::size_t>(stat[0].current);
+void returnMemory(c10::DeviceIndex device, void* ptr) noexcept {
+  runtime::succeeded(
+      call("memory.deallocate", runtime::memoryApi().deallocate, device, ptr),
+      "giving device memory back");
 }
 
 // Null until a device is first used. Never destroyed.
@@ -54,7 +58,8 @@ Block* DeviceHeap::reserve(BlockPool& pool, std::size_t bytes,
 std::byte* DeviceHeap::tryVendorAllocate(std::size_t bytes,
                                          std::string* out_why) {
   void* ptr = nullptr;
-  dipu_error* error = runtime::memoryApi().allocate(device_, bytes, &ptr);
+  dipu_error* error = call("memory.allocate", runtime::memoryApi().allocate,
+                           device_, bytes, &ptr);
   if (error == nullptr) return static_cast<std::byte*>(ptr);
   if (error->code != DIPU_RESOURCE_EXHAUSTED) {
     runtime::throwError(error, device_);
@@ -123,7 +128,7 @@ void DeviceHeap::releaseSegments(const std::vector<Block*>& segments) {
       const Lock lock(lock_);
       removeSegment(block);
     }
-    runtime::memoryApi().deallocate(device_, ptr);
+    returnMemory(device_, ptr);
   }
 }
 
@@ -139,7 +144,8 @@ void DeviceHeap::removeSegment(Block* block) {
 void DeviceHeap::throwOutOfMemory(std::size_t bytes, const std::string& why) {
   std::size_t free = 0;
   std::size_t capacity = 0;
-  runtime::check(runtime::memoryApi().get_info(device_, &free, &capacity),
+  runtime::check(call("memory.get_info", runtime::memoryApi().get_info, device_,
+                      &free, &capacity),
                  device_);
   std::size_t allocated = 0;
   std::size_t reserved = 0;

@@ -14,6 +14,7 @@
 #include "core/runtime/error.h"
 #include "core/runtime/event.h"
 #include "core/runtime/stream.h"
+#include "core/vendor_call/call.h"
 
 namespace dipu::allocator {
 namespace {
@@ -50,6 +51,7 @@ PinnedRanges& pinnedRanges() {
   return *ranges;
 }
 
+using vendor_call::call;
 using HostBlock = at::HostBlock<c10::Stream>;
 
 // What torch's caching host allocator needs from a device.
@@ -57,13 +59,16 @@ class Backend final
     : public at::CachingHostAllocatorImpl<c10::Stream, runtime::PooledEvent> {
  private:
   void allocate_host_memory(std::size_t bytes, void** ptr) override {
-    runtime::check(runtime::memoryApi().host_allocate(bytes, ptr));
+    runtime::check(call("memory.host_allocate",
+                        runtime::memoryApi().host_allocate, bytes, ptr));
     pinnedRanges().add(*ptr, bytes);
   }
 
   void free_block(HostBlock* block) override {
     pinnedRanges().remove(block->ptr_);
-    runtime::memoryApi().host_deallocate(block->ptr_);
+    runtime::succeeded(call("memory.host_deallocate",
+                            runtime::memoryApi().host_deallocate, block->ptr_),
+                       "giving pinned memory back");
   }
 
   // Called while memory is freed, where an exception would end the process.

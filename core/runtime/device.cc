@@ -11,9 +11,12 @@
 #include "core/observe/observer.h"
 #include "core/runtime/error.h"
 #include "core/runtime/vendor_state.h"
+#include "core/vendor_call/call.h"
 
 namespace dipu::runtime {
 namespace {
+
+using vendor_call::call;
 
 std::array<std::atomic<bool>, kMaxDevices> g_used{};
 
@@ -29,7 +32,7 @@ Properties& propertiesOf(c10::DeviceIndex device) {
 }
 
 void makeCurrent(c10::DeviceIndex device) {
-  check(deviceApi().set_current(device), device);
+  check(call("device.set_current", deviceApi().set_current, device), device);
   detail::markUsed(device);
   detail::t_state.device = device;
 }
@@ -48,7 +51,7 @@ void markUsed(c10::DeviceIndex device) noexcept {
 c10::DeviceIndex initCurrentDevice() {
   // An application may have chosen a device through the SDK before.
   int32_t device = 0;
-  check(deviceApi().get_current(&device));
+  check(call("device.get_current", deviceApi().get_current, &device));
   makeCurrent(device >= 0 && device < countedDevices()
                   ? static_cast<c10::DeviceIndex>(device)
                   : c10::DeviceIndex{0});
@@ -94,7 +97,9 @@ const dipu_device_properties& deviceProperties(c10::DeviceIndex device) {
   std::call_once(properties.once, [&] {
     dipu_device_properties value{};
     value.struct_size = sizeof(value);
-    check(deviceApi().get_properties(device, &value), device);
+    check(call("device.get_properties", deviceApi().get_properties, device,
+               &value),
+          device);
     loader::makeSafe(value.name, sizeof(value.name));
     loader::makeSafe(value.pci_bus_id, sizeof(value.pci_bus_id));
     properties.value = value;
@@ -104,7 +109,7 @@ const dipu_device_properties& deviceProperties(c10::DeviceIndex device) {
 
 void synchronizeDevice(c10::DeviceIndex device) {
   checkDeviceIndex(device);
-  check(deviceApi().synchronize(device), device);
+  check(call("device.synchronize", deviceApi().synchronize, device), device);
   if (auto* observer = observe::observer()) observer->onDeviceDone(device);
 }
 
@@ -114,7 +119,9 @@ bool canAccessPeer(c10::DeviceIndex device, c10::DeviceIndex peer) {
   const dipu_device_api& api = deviceApi();
   if (!DIPU_HAS(&api, can_access_peer)) return false;
   int32_t accessible = 0;
-  check(api.can_access_peer(device, peer, &accessible), device);
+  check(call("device.can_access_peer", api.can_access_peer, device, peer,
+             &accessible),
+        device);
   return accessible != 0;
 }
 
@@ -128,7 +135,9 @@ bool enablePeerAccess(c10::DeviceIndex device, c10::DeviceIndex peer) {
     const bool accessible = canAccessPeer(device, peer);
     const dipu_device_api& api = deviceApi();
     if (accessible && DIPU_HAS(&api, enable_peer_access)) {
-      check(api.enable_peer_access(device, peer), device);
+      check(call("device.enable_peer_access", api.enable_peer_access, device,
+                 peer),
+            device);
     }
     entry.store(accessible ? kYes : kNo, std::memory_order_relaxed);
   }

@@ -12,9 +12,12 @@
 #include "core/runtime/error.h"
 #include "core/runtime/stream.h"
 #include "core/runtime/vendor_state.h"
+#include "core/vendor_call/call.h"
 
 namespace dipu::runtime {
 namespace {
+
+using vendor_call::call;
 
 // Idle events of one device and kind.
 struct EventPool {
@@ -55,21 +58,25 @@ PooledEvent acquireEvent(c10::DeviceIndex device, bool timing) {
     }
   }
   dipu_event* handle = nullptr;
-  check(eventApi().create(device, timing ? DIPU_EVENT_TIMING : 0, &handle),
+  check(call("event.create", eventApi().create, device,
+             timing ? DIPU_EVENT_TIMING : 0, &handle),
         device);
   detail::markUsed(device);
   return PooledEvent(new EventRecord{handle, device, timing});
 }
 
 void recordEvent(EventRecord& event, const StreamRecord& stream) {
-  check(eventApi().record(event.handle, stream.handle), stream.device);
+  check(call("event.record", eventApi().record, event.handle, stream.handle),
+        stream.device);
   if (auto* observer = observe::observer()) {
     observer->onRecord(&event, {stream.device, stream.id});
   }
 }
 
 void waitEvent(const StreamRecord& stream, const EventRecord& event) {
-  check(streamApi().wait_event(stream.handle, event.handle), stream.device);
+  check(call("stream.wait_event", streamApi().wait_event, stream.handle,
+             event.handle),
+        stream.device);
   if (auto* observer = observe::observer()) {
     observer->onWait({stream.device, stream.id}, &event);
   }
@@ -77,19 +84,23 @@ void waitEvent(const StreamRecord& stream, const EventRecord& event) {
 
 bool queryEvent(const EventRecord& event) {
   int32_t done = 0;
-  check(eventApi().query(event.handle, &done), event.device);
+  check(call("event.query", eventApi().query, event.handle, &done),
+        event.device);
   if (done != 0) tellDone(event);
   return done != 0;
 }
 
 void synchronizeEvent(const EventRecord& event) {
-  check(eventApi().synchronize(event.handle), event.device);
+  check(call("event.synchronize", eventApi().synchronize, event.handle),
+        event.device);
   tellDone(event);
 }
 
 double elapsedMs(const EventRecord& start, const EventRecord& end) {
   double ms = 0;
-  check(eventApi().elapsed(start.handle, end.handle, &ms), start.device);
+  check(
+      call("event.elapsed", eventApi().elapsed, start.handle, end.handle, &ms),
+      start.device);
   tellDone(start);
   tellDone(end);
   return ms;

@@ -15,6 +15,7 @@
 #include "core/runtime/error.h"
 #include "core/runtime/memory.h"
 #include "core/runtime/stream.h"
+#include "core/vendor_call/call.h"
 
 namespace dipu::runtime {
 namespace {
@@ -25,7 +26,8 @@ std::optional<c10::DeviceIndex> askVendor(const void* ptr) {
   if (!DIPU_HAS(&api, get_pointer_info)) return std::nullopt;
   dipu_pointer_info info{};
   info.struct_size = sizeof(info);
-  check(api.get_pointer_info(ptr, &info));
+  check(vendor_call::call("memory.get_pointer_info", api.get_pointer_info, ptr,
+                          &info));
   if (info.kind != DIPU_MEMORY_DEVICE) return std::nullopt;
   return static_cast<c10::DeviceIndex>(info.device);
 }

@@ -9,9 +9,12 @@
 #include "core/runtime/error.h"
 #include "core/runtime/event.h"
 #include "core/runtime/stream.h"
+#include "core/vendor_call/call.h"
 
 namespace dipu::runtime {
 namespace {
+
+using vendor_call::call;
 
 // The device to name in an error: the one of the two that is not the host.
 int32_t deviceOf(int32_t dst_device, int32_t src_device) {
@@ -68,7 +71,8 @@ void copyAsync(void* dst, int32_t dst_device, const void* src,
     tellCopy(observer, {dst, bytes, dst_device}, {src, bytes, src_device},
              stream);
   }
-  check(memoryApi().copy_async(dst, dst_device, src, src_device, bytes, stream),
+  check(call("memory.copy_async", memoryApi().copy_async, dst, dst_device, src,
+             src_device, bytes, stream),
         deviceOf(dst_device, src_device));
 }
 
@@ -107,7 +111,9 @@ void copy(void* dst, int32_t dst_device, const void* src, int32_t src_device,
 void memsetAsync(void* ptr, int32_t device, int32_t value, std::size_t bytes,
                  dipu_stream* stream) {
   if (bytes == 0) return;
-  check(memoryApi().set_async(ptr, device, value, bytes, stream), device);
+  check(call("memory.set_async", memoryApi().set_async, ptr, device, value,
+             bytes, stream),
+        device);
 }
 
 }  // namespace dipu::runtime

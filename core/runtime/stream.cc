@@ -10,9 +10,12 @@
 #include "core/observe/observer.h"
 #include "core/runtime/error.h"
 #include "core/runtime/vendor_state.h"
+#include "core/vendor_call/call.h"
 
 namespace dipu::runtime {
 namespace {
+
+using vendor_call::call;
 
 constexpr int kPools = 2;  // normal and high priority
 constexpr int kMaxStreams = 1 + kPools * kPoolStreams + kMaxNewStreams;
@@ -23,7 +26,8 @@ class DeviceStreams {
  public:
   explicit DeviceStreams(c10::DeviceIndex device) : device_(device) {
     dipu_stream* handle = nullptr;
-    check(streamApi().get_default(device, &handle), device);
+    check(call("stream.get_default", streamApi().get_default, device, &handle),
+          device);
     add(handle, 0);
     readPriorityRange();
     detail::markUsed(device);
@@ -64,14 +68,16 @@ class DeviceStreams {
   void readPriorityRange() {
     const dipu_stream_api& api = streamApi();
     if (!DIPU_HAS(&api, get_priority_range)) return;
-    check(api.get_priority_range(device_, &least_, &greatest_), device_);
+    check(call("stream.get_priority_range", api.get_priority_range, device_,
+               &least_, &greatest_),
+          device_);
     if (greatest_ > least_) std::swap(greatest_, least_);
   }
 
   StreamRecord& create(int priority) {
     dipu_stream* handle = nullptr;
     const dipu_stream_create_args args{sizeof(args), device_, priority};
-    check(streamApi().create(&args, &handle), device_);
+    check(call("stream.create", streamApi().create, &args, &handle), device_);
     return add(handle, priority);
   }
 
@@ -200,14 +206,16 @@ c10::Stream newStream(c10::DeviceIndex device, int priority) {
 bool queryStream(const c10::Stream& stream) {
   const StreamRecord& record = recordOf(stream);
   int32_t done = 0;
-  check(streamApi().query(record.handle, &done), record.device);
+  check(call("stream.query", streamApi().query, record.handle, &done),
+        record.device);
   if (done != 0) tellDone(record);
   return done != 0;
 }
 
 void synchronizeStream(const c10::Stream& stream) {
   const StreamRecord& record = recordOf(stream);
-  check(streamApi().synchronize(record.handle), record.device);
+  check(call("stream.synchronize", streamApi().synchronize, record.handle),
+        record.device);
   tellDone(record);
 }
 
