@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <exception>
 #include <set>
 #include <string>
@@ -26,10 +27,27 @@ using c10::CachingAllocator::format_size;
 using vendor_call::call;
 using Lock = std::lock_guard<SpinLock>;
 
+// What the contract promises of memory.allocate.
+constexpr std::uintptr_t kAlignment = 256;
+
+std::size_t current(const StatArray& stat) {
+  return static_cast<std::size_t>(stat[0].current);
+}
+
 void returnMemory(c10::DeviceIndex device, void* ptr) noexcept {
   runtime::succeeded(
       call("memory.deallocate", runtime::memoryApi().deallocate, device, ptr),
       "giving device memory back");
+}
+
+// Throws, without keeping the memory, when it breaks the contract.
+void checkAlignment(c10::DeviceIndex device, void* ptr, std::size_t bytes) {
+  if (reinterpret_cast<std::uintptr_t>(ptr) % kAlignment == 0) return;
+  returnMemory(device, ptr);
+  TORCH_CHECK(false, runtime::deviceLabel(device), ": memory.allocate gave ",
+              ptr, " for ", bytes, " bytes, which is not aligned to ",
+              kAlignment, " bytes. The library breaks the vendor contract; ",
+              "report it to the vendor");
 }
 
 // Null until a device is first used. Never destroyed.
@@ -60,7 +78,14 @@ std::byte* DeviceHeap::tryVendorAllocate(std::size_t bytes,
   void* ptr = nullptr;
   dipu_error* error = call("memory.allocate", runtime::memoryApi().allocate,
                            device_, bytes, &ptr);
-  if (error == nullptr) return static_cast<std::byte*>(ptr);
+  if (error == nullptr) {
+    checkAlignment(device_, ptr, bytes);
+    if (ptr == nullptr) {
+      *out_why = "memory.allocate gave NULL and no error, which breaks the "
+                 "vendor contract; report it to the vendor";
+    }
+    return static_cast<std::byte*>(ptr);
+  }
   if (error->code != DIPU_RESOURCE_EXHAUSTED) {
     runtime::throwError(error, device_);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/allocator/host_allocator.h"
 
+#include <c10/util/Exception.h>
 #include <c10/util/Logging.h>
 
 #include <cstring>
@@ -61,6 +62,11 @@ class Backend final
   void allocate_host_memory(std::size_t bytes, void** ptr) override {
     runtime::check(call("memory.host_allocate",
                         runtime::memoryApi().host_allocate, bytes, ptr));
+    TORCH_CHECK_WITH(
+        OutOfMemoryError, *ptr != nullptr, runtime::deviceLabel(DIPU_HOST),
+        ": no pinned memory: memory.host_allocate gave NULL for ", bytes,
+        " bytes and no error. The library breaks the vendor contract; report "
+        "it to the vendor");
     pinnedRanges().add(*ptr, bytes);
   }
 

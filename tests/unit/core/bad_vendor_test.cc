@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 
+#include "core/allocator/device_allocator.h"
 #include "core/allocator/host_allocator.h"
 #include "core/runtime/explainer.h"
 #include "tests/unit/core/testing.h"
@@ -19,6 +21,9 @@ using testing::messageOf;
 
 bool g_throws = false;
 std::string g_start_text;
+// What both allocate give, if anything.
+std::optional<void*> g_pointer;
+void* g_freed = nullptr;
 
 dipu_error g_error = {sizeof(g_error), DIPU_INTERNAL,     0, 0,
                       nullptr,         [](dipu_error*) {}};
@@ -45,6 +50,27 @@ dipu_error* synchronize(int32_t) {
 
 dipu_error* getPointerInfo(const void*, dipu_pointer_info*) { throw 7; }
 
+dipu_error* allocate(int32_t device, size_t bytes, void** out_ptr) {
+  if (!g_pointer) {
+    return testing::fakeVendor()->memory->allocate(device, bytes, out_ptr);
+  }
+  *out_ptr = *g_pointer;
+  return nullptr;
+}
+
+void deallocate(int32_t device, void* ptr) {
+  g_freed = ptr;
+  if (!g_pointer) testing::fakeVendor()->memory->deallocate(device, ptr);
+}
+
+dipu_error* hostAllocate(size_t bytes, void** out_ptr) {
+  if (!g_pointer) {
+    return testing::fakeVendor()->memory->host_allocate(bytes, out_ptr);
+  }
+  *out_ptr = *g_pointer;
+  return nullptr;
+}
+
 dipu_error* getProperties(int32_t, dipu_device_properties* properties) {
   std::fill(std::begin(properties->name), std::end(properties->name), '\xff');
   return nullptr;
@@ -57,6 +83,9 @@ const dipu_vendor* badVendor() {
   device.set_current = setCurrent;
   device.synchronize = synchronize;
   device.get_properties = getProperties;
+  memory.allocate = allocate;
+  memory.deallocate = deallocate;
+  memory.host_allocate = hostAllocate;
   memory.get_pointer_info = getPointerInfo;
   vendor.initialize = initialize;
   vendor.device = &device;
@@ -69,6 +98,7 @@ class BadVendorTest : public ::testing::Test {
   static void SetUpTestSuite() { runtime::adoptVendor(badVendor(), "bad"); }
   void SetUp() override {
     g_throws = false;
+    g_pointer.reset();
     runtime::setDevice(0);
     g_error.message = nullptr;
     g_error.code = DIPU_INTERNAL;
@@ -118,6 +148,34 @@ TEST_F(BadVendorTest, AnUnknownCodeIsAFailure) {
       messageOf<c10::AcceleratorError>([] { runtime::synchronizeDevice(0); }),
       "fake:0: the vendor gave no text (code 2, vendor code 0). Report it to "
       "the vendor");
+}
+
+constexpr std::size_t kLarge = std::size_t{64} << 20;
+
+TEST_F(BadVendorTest, SuccessWithoutMemoryIsOutOfMemory) {
+  g_pointer = nullptr;
+  std::string text =
+      messageOf<c10::OutOfMemoryError>([] { allocator::allocate(kLarge, 0); });
+  EXPECT_TRUE(contains(text, "(memory.allocate gave NULL and no error, "))
+      << text;
+  text = messageOf<c10::OutOfMemoryError>(
+      [] { allocator::hostAllocator().allocate(kLarge); });
+  EXPECT_EQ(text,
+            "fake: no pinned memory: memory.host_allocate gave NULL for "
+            "67108864 bytes and no error. The library breaks the vendor "
+            "contract; report it to the vendor");
+}
+
+TEST_F(BadVendorTest, MisalignedMemoryIsRefused) {
+  alignas(256) static char memory[512];
+  g_pointer = memory + 128;
+  const std::string text = messageOf([] { allocator::allocate(kLarge, 0); });
+  EXPECT_EQ(text,
+            c10::str("fake:0: memory.allocate gave ", *g_pointer,
+                     " for 67108864 bytes, which is not aligned to 256 bytes. "
+                     "The library breaks the vendor contract; report it to the "
+                     "vendor"));
+  EXPECT_EQ(g_freed, memory + 128) << "given back";
 }
 
 TEST_F(BadVendorTest, ExceptionsEndNoPlaceThatMustNotThrow) {
