@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <functional>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -18,6 +19,7 @@
 #include "core/runtime/error.h"
 #include "core/runtime/host_services.h"
 #include "core/runtime/vendor_state.h"
+#include "core/vendor_call/call.h"
 
 namespace dipu::runtime {
 namespace {
@@ -104,30 +106,34 @@ void install(loader::Library library) {
   s.phase.store(Phase::kLoaded);
 }
 
-// Waits for the devices in use, for `limit` at most. The vendor can only be
-// asked to wait for ever, so a thread does that which is left behind if need
-// be.
-bool awaitDevices(std::chrono::milliseconds limit) noexcept {
+// Runs `step`, for `limit` at most. What the vendor does may never come to an
+// end, so a thread does it which is left behind if need be; `unfinished` says
+// then how the process ends. Returns whether the step has ended.
+bool endsWithin(std::chrono::milliseconds limit, const char* unfinished,
+                std::function<void()> step) noexcept {
   try {
     auto done = std::make_shared<std::promise<void>>();
-    std::thread([done] {
-      for (c10::DeviceIndex i = 0; i < detail::countedDevices(); ++i) {
-        if (hasContext(i)) {
-          attempt("the last wait", vendor().device->synchronize, i);
-        }
-      }
+    std::thread([done, step = std::move(step)] {
+      step();
       done->set_value();
     }).detach();
     if (done->get_future().wait_for(limit) == std::future_status::ready) {
       return true;
     }
-    LOG(WARNING) << deviceLabel(DIPU_HOST) << ": the process ends with work "
-                 << "in flight, which was not done after " << limit.count()
-                 << " ms";
+    LOG(WARNING) << deviceLabel(DIPU_HOST) << ": the process ends "
+                 << unfinished << " after " << limit.count() << " ms";
   } catch (...) {
     // No thread could be started; then nobody waits.
   }
   return false;
+}
+
+void awaitDevices() {
+  for (c10::DeviceIndex i = 0; i < detail::countedDevices(); ++i) {
+    if (hasContext(i)) {
+      attempt("the last wait", vendor().device->synchronize, i);
+    }
+  }
 }
 
 }  // namespace
@@ -198,13 +204,21 @@ void shutdown(std::chrono::milliseconds limit) noexcept {
   State& s = state();
   if (!isInitialized()) return;
   const dipu_vendor& v = vendor();
-  const bool idle = awaitDevices(limit);
-  const std::lock_guard<std::mutex> lock(s.mutex);
-  s.failure = kEnded;
-  s.phase.store(Phase::kFailed);
-  detail::g_tables.store(nullptr);
-  detail::t_state = {-1, nullptr};
-  if (idle && DIPU_HAS(&v, shutdown)) v.shutdown();
+  const bool idle = endsWithin(limit, "with work in flight, which was not done",
+                               &awaitDevices);
+  {
+    const std::lock_guard<std::mutex> lock(s.mutex);
+    s.failure = kEnded;
+    s.phase.store(Phase::kFailed);
+    detail::g_tables.store(nullptr);
+    detail::t_state = {-1, nullptr};
+  }
+  if (!idle || !DIPU_HAS(&v, shutdown)) return;
+  endsWithin(limit, "inside the vendor's shutdown, which had not returned",
+             [&v] {
+               succeeded(vendor_call::call("shutdown", v.shutdown),
+                         "the vendor's shutdown");
+             });
 }
 
 std::string initializationError() {

@@ -3,6 +3,7 @@
 // A vendor that starts and then breaks the contract: it throws, says nothing,
 // or says what is no text. The process goes on and the user is told.
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -71,6 +72,10 @@ dipu_error* hostAllocate(size_t bytes, void** out_ptr) {
   return nullptr;
 }
 
+void shutDown() {
+  if (g_throws) throw 7;
+}
+
 dipu_error* getProperties(int32_t, dipu_device_properties* properties) {
   std::fill(std::begin(properties->name), std::end(properties->name), '\xff');
   return nullptr;
@@ -90,6 +95,7 @@ const dipu_vendor* badVendor() {
   vendor.initialize = initialize;
   vendor.device = &device;
   vendor.memory = &memory;
+  vendor.shutdown = shutDown;
   return &vendor;
 }
 
@@ -196,8 +202,13 @@ TEST_F(BadVendorTest, NamesAreMadeText) {
 // Runs last: it ends the use of devices.
 TEST_F(BadVendorTest, ShutdownSurvivesExceptions) {
   g_throws = true;
-  runtime::shutdown();
+  ::testing::internal::CaptureStderr();
+  runtime::shutdown(std::chrono::minutes(1));
+  const std::string log = ::testing::internal::GetCapturedStderr();
   EXPECT_FALSE(runtime::isInitialized());
+  EXPECT_TRUE(
+      contains(log, "the vendor's shutdown failed: fake: shutdown threw"))
+      << log;
 }
 
 }  // namespace
