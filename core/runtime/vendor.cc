@@ -68,6 +68,19 @@ bool isStarting(const State& s) {
   return s.starter.load() == std::this_thread::get_id();
 }
 
+// Tells the user what of a vendor that has started is not used.
+void warnOfUnused(const loader::Library& library, int32_t devices) {
+  for (const std::string& note : library.notes()) {
+    LOG(WARNING) << "vendor " << library.vendor().name << ": " << note;
+  }
+  if (devices > kMaxDevices) {
+    LOG(WARNING) << "vendor " << library.vendor().name << " has " << devices
+                 << " devices, of which the first " << kMaxDevices
+                 << " are used: one process can use no more. The vendor's SDK "
+                 << "may have a setting that chooses which ones it shows";
+  }
+}
+
 // Requires s.mutex and phase kLoaded.
 void initialize(State& s) {
   const loader::Library& library = *s.library.load();
@@ -88,6 +101,7 @@ void initialize(State& s) {
   // In this order: who sees kReady goes on to use the tables.
   detail::g_tables.store(&s.tables, std::memory_order_release);
   s.phase.store(Phase::kReady);
+  warnOfUnused(library, started.devices);
 }
 
 // Makes `library` the vendor of the process.
