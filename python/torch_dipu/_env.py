@@ -292,7 +292,8 @@ EXIT_WAIT_S = EnvVar(
     "DIPU_EXIT_WAIT_S",
     "seconds",
     "10",
-    "How long the end of the process waits for work that is still enqueued.",
+    "How long the end of the process waits for work that is still enqueued, and then "
+    "for the vendor's shutdown.",
 )
 PYTHON = EnvVar(
     "DIPU_PYTHON",
