@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "diopi_adapter/abi/function_names.h"
+
 namespace dipu::conversion {
 namespace {
 
@@ -32,16 +34,6 @@ constexpr TypeName kTypeNames[] = {
     {"bool", diopi_dtype_bool, Kind::kInteger},
     {"bfloat16", diopi_dtype_bfloat16, Kind::kFloating},
 };
-
-constexpr std::string_view kFunctions[] = {
-#define DIOPI_SYMBOL(name) #name,
-#include <diopi/symbols.inc>
-};
-
-bool isFunction(std::string_view name) {
-  return std::find(std::begin(kFunctions), std::end(kFunctions), name) !=
-         std::end(kFunctions);
-}
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -103,7 +95,7 @@ class RulesParser {
 
  private:
   void checkFunction(std::string_view name) const {
-    if (!isFunction(name)) {
+    if (!diopi::isFunction(name)) {
       refuse("no function is called '" + std::string(name) + "'");
     }
     if (convertsTensors(name)) {

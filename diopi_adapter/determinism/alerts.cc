@@ -2,20 +2,11 @@
 #include "diopi_adapter/determinism/alerts.h"
 
 #include <algorithm>
-#include <iterator>
+
+#include "diopi_adapter/abi/function_names.h"
 
 namespace dipu::determinism {
 namespace {
-
-constexpr std::string_view kFunctions[] = {
-#define DIOPI_SYMBOL(name) #name,
-#include <diopi/symbols.inc>
-};
-
-bool isFunction(std::string_view name) {
-  return std::find(std::begin(kFunctions), std::end(kFunctions), name) !=
-         std::end(kFunctions);
-}
 
 // Takes the text before the first `separator`, or all of it, from `text`.
 std::string_view takeUntil(char separator, std::string_view& text) {
@@ -34,7 +25,7 @@ std::string addLine(std::string_view line, Alerts& alerts) {
            "separated by tabs";
   }
   const std::string name(function);
-  if (!isFunction(function)) return "no function is called '" + name + "'";
+  if (!diopi::isFunction(function)) return "no function is called '" + name + "'";
   if (types != "any" && types != "floating") {
     return "types are 'any' or 'floating', not '" + std::string(types) + "'";
   }

@@ -20,6 +20,8 @@ TensorArray::TensorArray(at::ArrayRef<at::Tensor> tensors, bool written) {
   handles_.reserve(tensors.size());
   pointers_.reserve(tensors.size());
   for (const at::Tensor& tensor : tensors) add(tensor, written);
+  // Who looks at the first element of an empty list finds no tensor there.
+  if (tensors.empty()) pointers_.push_back(nullptr);
 }
 
 TensorArray::TensorArray(const c10::List<std::optional<at::Tensor>>& tensors) {
