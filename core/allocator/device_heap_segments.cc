@@ -81,8 +81,9 @@ std::byte* DeviceHeap::tryVendorAllocate(std::size_t bytes,
   if (error == nullptr) {
     checkAlignment(device_, ptr, bytes);
     if (ptr == nullptr) {
-      *out_why = "memory.allocate gave NULL and no error, which breaks the "
-                 "vendor contract; report it to the vendor";
+      *out_why =
+          "memory.allocate gave NULL and no error, which breaks the "
+          "vendor contract; report it to the vendor";
     }
     return static_cast<std::byte*>(ptr);
   }
