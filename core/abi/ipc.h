@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * IPC: sharing device memory and events between processes of one machine.
- * Provisional: the host does not use it yet. Tensors reach other processes by way
- * of the CPU.
+ * Provisional: the host does not use it yet. Tensors reach other processes by
+ * way of the CPU.
  */
 #ifndef DIPU_CORE_ABI_IPC_H_
 #define DIPU_CORE_ABI_IPC_H_

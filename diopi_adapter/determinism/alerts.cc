@@ -25,7 +25,8 @@ std::string addLine(std::string_view line, Alerts& alerts) {
            "separated by tabs";
   }
   const std::string name(function);
-  if (!diopi::isFunction(function)) return "no function is called '" + name + "'";
+  if (!diopi::isFunction(function))
+    return "no function is called '" + name + "'";
   if (types != "any" && types != "floating") {
     return "types are 'any' or 'floating', not '" + std::string(types) + "'";
   }

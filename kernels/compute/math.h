@@ -160,8 +160,8 @@ inline float erf(float x) {
 }
 
 // The probability that a standard normal variable is at most x. The lower half
-// is exp(-q(|x| / sqrt(2))) / 2, with an absolute error of 3e-8; below x = -5.66,
-// where the probability is below 8e-9, it is taken for 0.
+// is exp(-q(|x| / sqrt(2))) / 2, with an absolute error of 3e-8; below x =
+// -5.66, where the probability is below 8e-9, it is taken for 0.
 inline float normalCdf(float x) {
   const float a = __builtin_fabsf(x) * 0.70710678f;
   const float t = a > 4.0f ? 4.0f : a;

@@ -50,8 +50,8 @@ Status fill(const Queue& queue, const TensorView& out, const Scalar& value);
 // computed in int64.
 Status arange(const Queue& queue, const TensorView& out, const Scalar& start,
               const Scalar& step);
-// out[i] runs from start to end in `steps` equal steps; for integer outputs from
-// and to the integer parts, as in PyTorch.
+// out[i] runs from start to end in `steps` equal steps; for integer outputs
+// from and to the integer parts, as in PyTorch.
 Status linspace(const Queue& queue, const TensorView& out, const Scalar& start,
                 const Scalar& end, int64_t steps);
 

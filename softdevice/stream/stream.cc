@@ -115,9 +115,9 @@ soft_status soft_stream::waitForRoom() {
                   "wait for it",
                   current()->id(), id_, kRoom);
     }
-    // Wait for more than one slot, or producer and worker would take turns. Where
-    // tasks are long take the first one: between two calls the caller can be
-    // interrupted.
+    // Wait for more than one slot, or producer and worker would take turns.
+    // Where tasks are long take the first one: between two calls the caller can
+    // be interrupted.
     constexpr int64_t kPatienceMs = 20;
     const uint64_t target = next_ - kRoom + kRoom / 4;
     producers_.unlock();

@@ -61,7 +61,14 @@ def test_linspace(native, dtype: torch.dtype) -> None:
 
 @pytest.mark.parametrize("dtype", (*FLOATS, torch.int64, torch.int32), ids=name)
 def test_logspace(native, dtype: torch.dtype) -> None:
-    for args in ((0, 3, 4), (3, 0, 7), (1, 2, 1), (1, 2, 0), (0, 4, 5, 2.0), (0, 1.2, 4)):
+    for args in (
+        (0, 3, 4),
+        (3, 0, 7),
+        (1, 2, 1),
+        (1, 2, 0),
+        (0, 4, 5, 2.0),
+        (0, 1.2, 4),
+    ):
         with native("logspace.out"):
             got = torch.logspace(*args, dtype=dtype, device="dipu")
         assert_same(got, torch.logspace(*args, dtype=dtype))

@@ -178,8 +178,8 @@ TEST(Tables, RefusesATableThatIsJustASize) {
 
 TEST(Tables, RefusesABadName) {
   TestVendor bad;
-  for (const char* name :
-       {"", "Droplet", "my-chip", "2chip", "abcdefghijklmnopqrstuvwxyzabcdefg"}) {
+  for (const char* name : {"", "Droplet", "my-chip", "2chip",
+                           "abcdefghijklmnopqrstuvwxyzabcdefg"}) {
     bad.vendor.name = name;
     EXPECT_REFUSED(bad, "is not made of 1 to 32 of a-z");
   }

@@ -68,8 +68,8 @@ struct Fractional {
     const T step =
         count > 1 ? static_cast<T>(last) / static_cast<T>(count - 1) : T(0);
     for (int64_t i = 0; i + 1 < count; ++i) {
-      const int64_t place = whole((static_cast<T>(i) + sample) * step) -
-                            whole(sample * step);
+      const int64_t place =
+          whole((static_cast<T>(i) + sample) * step) - whole(sample * step);
       // Samples are between 0 and 1; others must not leave the image.
       result.push_back(std::clamp<int64_t>(place, 0, last));
     }
