@@ -18,7 +18,7 @@ import pytest
 import torch
 import torch_dipu  # noqa: F401
 
-TIMES = 12
+TIMES = 8
 
 
 def test_droplet_lists_no_function() -> None:
