@@ -265,6 +265,8 @@ void setObserver(const py::object& function) {
 
 }  // namespace
 
+bool observerRuns() noexcept { return t_inside; }
+
 void bindObservedCalls(py::module_& m) {
   py::class_<Value>(m, "Value")
       .def_readonly("name", &Value::name)

@@ -15,4 +15,8 @@ namespace dipu::python {
 // And _memory_of(tensor), which tells where a tensor lies.
 void bindObservedCalls(pybind11::module_& m);
 
+// Whether the calling thread is in `function`, but not in a call that it runs:
+// what is done now is done by a debug tool, not by the program.
+bool observerRuns() noexcept;
+
 }  // namespace dipu::python

@@ -12,7 +12,7 @@ from typing import cast
 
 import torch
 
-_NO_LINE = "no Python line"
+NO_LINE = "no Python line"
 # Code of libraries, and code that was compiled from no file of the user's.
 _LIBRARIES = (
     os.path.dirname(torch.__file__) + os.sep,
@@ -63,6 +63,6 @@ def user_line() -> str:
     """
     node = torch._C._current_autograd_node()
     if node is None:
-        return _innermost_line() or _NO_LINE
-    line = _forward_line(node) or _innermost_line() or _NO_LINE
+        return _innermost_line() or NO_LINE
+    line = _forward_line(node) or _innermost_line() or NO_LINE
     return f"{line} (backward of {node.name()})"

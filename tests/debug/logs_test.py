@@ -184,6 +184,50 @@ def test_the_end_of_a_program_says_what_was_compared(tmp_path: pathlib.Path) -> 
     )
 
 
+def test_a_command_has_no_tally(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = log_run(tmp_path / "1")
+    monkeypatch.setenv("DIPU_AUTOCOMPARE_OPS_LIST", ".*")
+    status, output = command("compare", log)
+    assert (status, output) == (0, "4 comparisons of 4 operators\n")
+
+
+FORK = (
+    PROGRAM
+    + """
+import os
+if child := os.fork():
+    assert os.waitpid(child, 0)[1] == 0
+    os.environ["DIPU_AUTOCOMPARE_EVERY"] = "1"
+    x.exp()
+"""
+)
+
+
+def test_each_tally_is_told_once(tmp_path: pathlib.Path) -> None:
+    """Not by a child, and also before the comparison goes on with other options."""
+    environment = {
+        "DIPU_AUTOCOMPARE_OPS_LIST": "exp",
+        "DIPU_AUTOCOMPARE_EVERY": "2",
+        "DIPU_AUTOCOMPARE_PRINT": "wrong",
+        "DIPU_AUTOCOMPARE_LOG": str(tmp_path / "log"),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", FORK],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == (
+        "autocompare:    3 comparisons of 1 operators\n"
+        "autocompare:    left out: 2 calls of 1 operators by sampling\n"
+        "autocompare:    1 comparisons of 1 operators\n"
+    )
+    assert logs.read(tmp_path / "log").left_out["exp"].sampled == 2
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -8,6 +8,7 @@ import random
 
 import pytest
 import torch
+from torch_dipu.debug import regions
 from torch_dipu.debug.ordering import Clocks, Stream
 from torch_dipu.debug.regions import Region, overlap, region_of
 from torch_dipu.debug.shadow import Mistake, Shadow, Use
@@ -92,11 +93,27 @@ def test_dense_regions_are_one_run() -> None:
     assert region_of(0, 4, (3, 0), (1, 1)) is None
 
 
-def test_large_regions_are_compared_quickly() -> None:
-    left = region_of(0, 4, (10**7, 4), (8, 1))
-    right = region_of(16, 4, (10**7, 4), (8, 1))
+@pytest.mark.parametrize("step", [8, 12])
+def test_large_regions_are_compared_in_few_steps(
+    step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second begins in the last gap of the first."""
+    address, rows = 0x7F0000000000, 10**5
+    left = region_of(address, 4, (rows, 4), (8, 1))
+    right = region_of(address + 32 * (rows - 1) - 16, 4, (rows, 4), (step, 1))
     assert left and right
+    meetings = 0
+    meet = regions._meet
+
+    def counting(delta: int, one: Region, two: Region) -> bool:
+        nonlocal meetings
+        meetings += 1
+        return meet(delta, one, two)
+
+    monkeypatch.setattr(regions, "_meet", counting)
     assert not overlap(left, right)
+    assert not overlap(right, left)
+    assert meetings < 20
 
 
 def test_a_region_covers_what_lies_in_its_run() -> None:
@@ -195,7 +212,8 @@ class Program:
         low, high = bytes_used
         part = Region(begin + low, high - low)
         use = Use(stream, number, part, writes, "op", "x", self.place())
-        found = self.shadow.use(use, begin, SIZE)
+        found = self.shadow.judge(use, begin, SIZE)
+        self.shadow.remember(use, begin, SIZE, found)
         return [(conflict.mistake, conflict.first.stream) for conflict in found]
 
 
@@ -293,8 +311,18 @@ def test_nothing_to_wait_for_in_new_memory(program: Program) -> None:
 def test_unknown_memory_may_turn_out_to_be_part_of_a_block(program: Program) -> None:
     clocks, shadow = program.clocks, program.shadow
     part = Use(A, clocks.launch(A), Region(100, 8), True, "copy", "8 bytes", ())
-    assert shadow.use(part, 100, 8) == []
+    assert shadow.judge(part, 100, 8) == []
+    shadow.remember(part, 100, 8, [])
     assert program.use(B, False) == [(Mistake.NO_WAIT, A)]
+
+
+def test_a_use_that_did_not_happen_is_dropped(program: Program) -> None:
+    shadow = program.shadow
+    use = Use(B, program.clocks.launch(B), Region(0, 8), True, "op", "x", ())
+    shadow.remember(use, 0, SIZE, [])
+    shadow.drop(use)
+    assert program.use(A, True) == []
+    shadow.drop(use)  # is gone
 
 
 def test_uses_that_are_over_are_forgotten(program: Program) -> None:

@@ -7,13 +7,13 @@ import contextlib
 import ctypes
 import inspect
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 
 import pytest
 import torch
 import torch_dipu
+from torch_dipu import _C
+from torch_dipu.debug import uses
 from torch_dipu.debug.shadow import Mistake
 
 from tests.debug import stream_programs
@@ -246,43 +246,83 @@ def test_copies_are_no_operators_of_other_tools() -> None:
     assert captured.sequence == []
 
 
-PROGRAM = """
-import torch, torch_dipu
-x = torch.zeros(1000, device="dipu")
-side = torch.Stream(device="dipu")
-torch.accelerator.synchronize()
-x.add_(1)
-with side:
-    y = x * 2
-torch.accelerator.synchronize()
-"""
+def test_a_refused_launch_did_not_happen() -> None:
+    x, side = ramp(), new_stream()
+    with torch_dipu.sanitize_streams("error") as report:
+        x.fill_(1)
+        for _ in range(2):
+            with side, pytest.raises(torch_dipu.StreamOrderError):
+                x.fill_(2)
+        y = x * 2
+    torch.accelerator.synchronize()
+    assert y.tolist() == [2.0] * x.numel()
+    assert [finding.count for finding in report.findings] == [2]
 
 
-def run(**environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
+def test_a_failed_operator_has_used_nothing() -> None:
+    x, side = ramp(), new_stream()
+    (few,) = stream_programs.settled(torch.ones(7))
+    with torch_dipu.sanitize_streams("silent") as report:
+        with side, pytest.raises(RuntimeError, match="size"):
+            x.add_(few)
+        x.mul_(2)
+    torch.accelerator.synchronize()
+    assert report.calls == 2
+    assert report.findings == []
+
+
+@pytest.mark.parametrize("outside", [False, True])
+def test_what_autocompare_copies_is_not_judged(outside: bool) -> None:
+    x, side = ramp().view(20, 50), new_stream()
+    with contextlib.ExitStack() as stack:
+        if outside:
+            stack.enter_context(torch_dipu.autocompare(".*"))
+        report = stack.enter_context(torch_dipu.sanitize_streams("silent"))
+        if not outside:
+            stack.enter_context(torch_dipu.autocompare(".*"))
+        x[:, ::2].add_(1)
+        with side:
+            x[:, 1::2].mul_(2)
+        assert report.findings == []
+        x.sub_(1)
+    (finding,) = report.findings
+    assert (finding.first.operator, finding.second.operator) == (
+        "mul_.Tensor",
+        "sub_.Tensor",
     )
+    torch.accelerator.synchronize()
 
 
-def test_the_environment_switches_it_on() -> None:
-    done = run(DIPU_SANITIZE_STREAMS="1")
-    assert done.returncode == 0, done.stderr
-    assert "called at <string>:6 <module>" in done.stdout
-    assert "called at <string>:8 <module>" in done.stdout
-    assert "sanitize_streams: 1 time: a stream does not wait for another" in (
-        done.stderr
-    )
+def test_an_interrupt_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    def here() -> list[str]:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(uses, "here", here)
+    with (
+        torch_dipu.sanitize_streams("silent"),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        torch.empty(10, device="dipu")
+        for _ in range(10**6):
+            pass
 
 
-def test_the_environment_may_ask_for_an_error() -> None:
-    done = run(DIPU_SANITIZE_STREAMS="error")
-    assert done.returncode == 1
-    assert "line 8, in <module>" in done.stderr
-    assert "StreamOrderError: sanitize_streams: two streams" in done.stderr
+def test_happenings_do_not_pile_up() -> None:
+    events = [current_event() for _ in range(3)]
+    with torch_dipu.sanitize_streams("silent"):
+        _C._take_happenings()
+        side = new_stream()
+        for _ in range(1000):
+            side.query()
+        assert _C._count_happenings() < 10
+        for i in range(20_000):
+            events[i % 3].record()
+        assert _C._count_happenings() < 10_000
+
+
+def current_event() -> torch.Event:
+    return stream_programs.current().record_event()
 
 
 def test_a_wrong_value_is_refused() -> None:
@@ -298,6 +338,6 @@ def test_it_may_be_switched_on_and_off_at_any_time(
         stack.callback(os.environ.pop, "DIPU_SANITIZE_STREAMS", None)
         os.environ["DIPU_SANITIZE_STREAMS"] = "1"
         values(stream_programs.read_after_write)
-    assert "sanitize_streams: " in capfd.readouterr().out
+    assert "\n1 finding in " in capfd.readouterr().out
     values(stream_programs.read_after_write)
     assert capfd.readouterr().out == ""

@@ -19,6 +19,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import dataclasses
+import os
 import pathlib
 import threading
 import warnings
@@ -27,7 +28,7 @@ from typing import Any
 
 import torch
 
-from torch_dipu import _C, _env, _operators
+from torch_dipu import _C, _command, _env, _operators
 from torch_dipu.debug import (
     comparing,
     describing,
@@ -95,6 +96,7 @@ class _Comparer:
 
     def __init__(self, options: Options) -> None:
         self.report = Report()
+        self.process = os.getpid()
         self._options = options
         self._functions = {op.name: op.function for op in _C._operators()}
         self._lock = threading.Lock()  # guards the report and keeps lines together
@@ -256,10 +258,11 @@ _from_environment: _Comparer | None = None
 
 
 def _end() -> None:
-    """Says what the environment's comparisons were, when the process ends."""
-    if _from_environment is not None:
-        _from_environment.close()
-        _from_environment.show_tally()
+    """Says what the environment's comparisons were, in the process that made them."""
+    comparer = _from_environment
+    if comparer is not None and comparer.process == os.getpid():
+        comparer.close()
+        comparer.show_tally()
 
 
 def _environment_patterns() -> list[str]:
@@ -289,7 +292,10 @@ def read_environment() -> None:
     operators = _environment_patterns()
     if _from_environment is not None:
         watching.watch(_from_environment, ())
-        _from_environment.close()
+        if _from_environment.report.calls:
+            _end()
+        else:
+            _from_environment.close()
         _from_environment = None
     if operators:
         try:
@@ -297,7 +303,8 @@ def read_environment() -> None:
         except OSError as e:
             raise ValueError(f"{_env.AUTOCOMPARE_LOG.name}: {e}") from e
         atexit.unregister(_end)
-        atexit.register(_end)
+        if not _command.is_report():
+            atexit.register(_end)
         watching.watch(_from_environment, operators)
 
 

@@ -7,10 +7,10 @@ import dataclasses
 import re
 import threading
 
+from torch_dipu._origin import NO_LINE
 from torch_dipu.debug.ordering import Stream
 from torch_dipu.debug.shadow import Conflict, Mistake, Place, Use
 
-_NO_LINE = "no Python line"
 _FILE_AND_LINE = re.compile(r".*?:\d+(?= )")
 
 
@@ -31,7 +31,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _places(place: Place, verb: str) -> str:
-    lines = place or (_NO_LINE,)
+    lines = place or (NO_LINE,)
     return "".join(f"\n    {verb} {line}" for line in lines)
 
 
@@ -47,7 +47,7 @@ def _use_text(use: Use) -> str:
 def _line(place: Place) -> str:
     """The innermost line, without the function."""
     found = _FILE_AND_LINE.match(place[0]) if place else None
-    return found[0] if found else _NO_LINE
+    return found[0] if found else NO_LINE
 
 
 _TITLES = {
@@ -123,14 +123,20 @@ class StreamReport:
 
     @property
     def findings(self) -> list[Finding]:
-        """One for each pair of places, in the order in which they were found."""
+        """One for each pair of operators and places, in the order of discovery."""
         with self._lock:
             return list(self._findings.values())
 
     def add(self, conflict: Conflict) -> Finding:
         """Counts a conflict; returns the finding, whose count is 1 if it is new."""
         first, second = conflict.first, conflict.second
-        key = (conflict.mistake, first.place[:1], second.place[:1], conflict.freed[:1])
+        # Operators are called from no line, or from one that calls several.
+        key = (
+            conflict.mistake,
+            (first.operator, *first.place[:1]),
+            (second.operator, *second.place[:1]),
+            conflict.freed[:1],
+        )
         with self._lock:
             finding = self._findings.get(key)
             if finding is None:

@@ -96,7 +96,7 @@ def _meet(delta: int, one: Region, two: Region) -> bool:
         return _meet(-delta, two, one)
     distance, count = one.steps[0]
     inner = Region(0, one.run, one.steps[1:])
-    other = two
+    other = Region(0, two.run, two.steps)
     low, high = 0, count - 1
     if distance == two.steps[0][0]:
         # Only how far apart the two are in this dimension matters.

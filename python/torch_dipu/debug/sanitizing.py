@@ -17,98 +17,30 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import dataclasses
-import sys
+import os
 import threading
 from collections.abc import Iterator
 
-import torch
-
-from torch_dipu import _C, _env
-from torch_dipu.debug import comparing, describing, watching
+from torch_dipu import _C, _command, _env
+from torch_dipu.debug import describing, uses, watching
 from torch_dipu.debug.ordering import Clocks, Stream
 from torch_dipu.debug.races import StreamOrderError, StreamReport
-from torch_dipu.debug.regions import Region, region_of
-from torch_dipu.debug.shadow import Conflict, Place, Shadow, Use
+from torch_dipu.debug.regions import Region
+from torch_dipu.debug.shadow import Conflict, Shadow, Use
+from torch_dipu.debug.uses import HOST, Begun, Tensor, Used
 
 _MODES = ("warn", "silent", "error")
-_HOST = -1
-# An argument that copies write, though their schemas do not say so.
-_WRITTEN = "dst"
 # Guards the sanitizers, and keeps happenings in their order.
 _lock = threading.RLock()
 
 
-def _here() -> list[str]:
-    """The Python lines that the calling thread is in, the innermost first."""
-    lines = describing.user_stack()
-    node = torch._C._current_autograd_node()
-    if node is not None and lines:
-        lines[0] += f" (backward of {node.name()})"
-    return lines
+def _renew_lock() -> None:
+    """In the child of a fork the thread that held it is gone."""
+    global _lock
+    _lock = threading.RLock()
 
 
-@dataclasses.dataclass(frozen=True)
-class _Tensor:
-    """An argument or result in memory of a device, or in pinned memory."""
-
-    name: str
-    text: str
-    device: int
-    base: int
-    size: int
-    region: Region
-    writes: bool
-
-
-def _tensor(name: str, value: object, writes: bool) -> _Tensor | None:
-    """None for what lies nowhere: numbers, and tensors without elements."""
-    if not isinstance(value, torch.Tensor) or value.device.type not in ("dipu", "cpu"):
-        return None
-    on_host = value.device.type == "cpu"
-    if value.layout != torch.strided or (on_host and value.numel() == 0):
-        return None
-    base, size, address = _C._memory_of(value)
-    region = region_of(address, value.itemsize, value.shape, value.stride())
-    if region is None:
-        return None
-    dtype = str(value.dtype).removeprefix("torch.")
-    text = f"{name}: {dtype}{list(value.shape)}"
-    device = _HOST if on_host else value.device.index
-    return _Tensor(name, text, device, base, size, region, writes)
-
-
-def _tensors(values: list[_C.Value]) -> list[_Tensor]:
-    found = [
-        _tensor(name, value, item.written or item.name == _WRITTEN)
-        for item in values
-        for name, value in comparing.flatten(item.name or "result", item.value)
-    ]
-    return [tensor for tensor in found if tensor is not None]
-
-
-@dataclasses.dataclass
-class _Begun:
-    """A call that a thread is in."""
-
-    call: _C.Call
-    place: Place
-    streams: dict[int, Stream]
-    tensors: list[_Tensor]
-
-    def stream_of(self, device: int) -> Stream:
-        if device not in self.streams:
-            current = torch.accelerator.current_stream(device)
-            self.streams[device] = (device, current.stream_id)
-        return self.streams[device]
-
-    def argument_at(self, device: int, address: int) -> _Tensor | None:
-        """Whose storage holds the address."""
-        for tensor in self.tensors:
-            inside = tensor.base <= address < tensor.base + tensor.size
-            if tensor.device == device and inside:
-                return tensor
-        return None
+os.register_at_fork(after_in_child=_renew_lock)
 
 
 class _Sanitizer:
@@ -116,6 +48,7 @@ class _Sanitizer:
 
     def __init__(self, mode: str) -> None:
         self.report = StreamReport()
+        self.process = os.getpid()
         self._mode = mode
         self._clocks = Clocks()
         self._memory: dict[int, Shadow] = {}  # by device
@@ -126,57 +59,75 @@ class _Sanitizer:
             self._memory[device] = Shadow(self._clocks)
         return self._memory[device]
 
-    def _calls(self) -> list[_Begun]:
+    def _calls(self) -> list[Begun]:
         """Those that this thread is in, the innermost last."""
-        calls: list[_Begun] = self._thread.__dict__.setdefault("calls", [])
+        calls: list[Begun] = self._thread.__dict__.setdefault("calls", [])
         while calls and calls[-1].call.is_over:
-            calls.pop()
+            self._drop(calls.pop())
         return calls
 
-    def before(self, call: _C.Call) -> _Begun:
-        begun = _Begun(call, tuple(_here()), {}, _tensors(call.arguments()))
+    def _drop(self, failed: Begun) -> None:
+        """Forgets what a call would have used, had it not failed."""
+        with _lock:
+            for used in failed.uses:
+                self._shadow(used.device).drop(used.use)
+
+    def before(self, call: _C.Call) -> Begun:
+        begun = Begun(call, tuple(uses.here()), {}, uses.tensors_of(call.arguments()))
         self._calls().append(begun)
         with _lock:
             _take_happenings()
             self.report.calls += 1
-            self._use(begun, [t for t in begun.tensors if t.device != _HOST])
+            self._use(begun, [t for t in begun.tensors if t.device != HOST])
         return begun
 
-    def after(self, call: _C.Call, state: _Begun) -> None:
-        results = _tensors(call.results())
+    def after(self, call: _C.Call, state: Begun) -> None:
+        results = uses.tensors_of(call.results())
         calls = self._calls()
         if calls and calls[-1] is state:
             calls.pop()
         given = {(t.device, t.region) for t in state.tensors}
         new = [
-            t
-            for t in results
-            if t.device != _HOST and (t.device, t.region) not in given
+            t for t in results if t.device != HOST and (t.device, t.region) not in given
         ]
         with _lock:
             _take_happenings()
             self._use(state, new)
 
-    def _use(self, begun: _Begun, tensors: list[_Tensor]) -> None:
+    def _use(self, begun: Begun, tensors: list[Tensor]) -> None:
         """Judges what a call reads and writes on the current streams."""
-        numbers: dict[Stream, int] = {}
-        conflicts: list[Conflict] = []
+        used = []
         for tensor in tensors:
             stream = begun.stream_of(tensor.device)
-            if stream not in numbers:
-                numbers[stream] = self._clocks.launch(stream)
             use = Use(
                 stream,
-                numbers[stream],
+                self._clocks.last(stream) + 1,
                 tensor.region,
                 tensor.writes,
                 begun.call.name,
                 tensor.text,
                 begun.place,
             )
-            shadow = self._shadow(tensor.device)
-            conflicts += shadow.use(use, tensor.base, tensor.size)
-        self._tell(conflicts)
+            used.append(Used(use, tensor.device, tensor.base, tensor.size))
+        self._launch(used)
+        begun.uses += used
+
+    def _launch(self, used: list[Used]) -> None:
+        """Judges all uses of a launch, then remembers them.
+
+        Raises:
+            StreamOrderError: There is a conflict, and the mode says so. The launch must
+                not happen then, and is not remembered.
+        """
+        conflicts = [
+            self._shadow(device).judge(use, base, size)
+            for use, device, base, size in used
+        ]
+        self._tell([conflict for found in conflicts for conflict in found])
+        for stream in {use.stream for use, *_ in used}:
+            self._clocks.launch(stream)
+        for (use, device, base, size), found in zip(used, conflicts, strict=True):
+            self._shadow(device).remember(use, base, size, found)
 
     def copied(
         self, sides: list[tuple[int, int, bool]], size: int, stream: Stream
@@ -190,19 +141,17 @@ class _Sanitizer:
         """
         calls = self._calls()
         begun = calls[-1] if calls else None
-        place = begun.place if begun else tuple(_here())
-        number = 0
-        conflicts: list[Conflict] = []
+        place = begun.place if begun else tuple(uses.here())
+        used = []
         for device, address, writes in sides:
             known = begun.argument_at(device, address) if begun else None
-            if device == _HOST and not _C._is_pinned(address):
+            if device == HOST and not _C._is_pinned(address):
                 continue
-            if device != _HOST and known is not None:
+            if device != HOST and known is not None:
                 continue  # judged with the call's arguments
-            number = number or self._clocks.launch(stream)
             use = Use(
                 stream,
-                number,
+                self._clocks.last(stream) + 1,
                 Region(address, size),
                 writes,
                 begun.call.name if begun else "copy",
@@ -210,10 +159,10 @@ class _Sanitizer:
                 place,
             )
             base, length = (known.base, known.size) if known else (address, size)
-            conflicts += self._shadow(device).use(use, base, length)
+            used.append(Used(use, device, base, length))
         if begun is None:
             self.report.calls += 1
-        self._tell(conflicts)
+        self._launch(used)
 
     def happened(self, it: _C.Happening) -> None:
         """Learns what a happening orders. Called with the lock."""
@@ -265,6 +214,17 @@ def _take_happenings() -> None:
             sanitizer.happened(it)
 
 
+def _drain() -> None:
+    """Keeps happenings from piling up while nothing is judged."""
+    # Whoever holds the lock takes them anyway, and this thread may be amid a judgement.
+    amid = _lock._is_owned()  # type: ignore[attr-defined]
+    if not amid and _lock.acquire(blocking=False):
+        try:
+            _take_happenings()
+        finally:
+            _lock.release()
+
+
 def _copied(
     to: int, to_device: int, source: int, from_device: int, size: int, stream: Stream
 ) -> None:
@@ -280,19 +240,21 @@ def _start(sanitizer: _Sanitizer) -> None:
     with _lock:
         _take_happenings()
         _active = (*_active, sanitizer)
-        _C._observe_happenings(_here, _copied)
+        _C._observe_happenings(uses.here, _copied, _drain)
     operators = [op.name for op in _C._operators()]
     watching.watch(sanitizer, operators + _C._copy_operators())
 
 
 def _stop(sanitizer: _Sanitizer) -> None:
     global _active
+    if sanitizer.process != os.getpid():
+        return  # a child: nothing is observed, and locks of others are held for ever
     watching.watch(sanitizer, ())
     with _lock:
         _take_happenings()
         _active = tuple(other for other in _active if other is not sanitizer)
         if not _active:
-            _C._observe_happenings(None, None)
+            _C._observe_happenings(None, None, None)
 
 
 @contextlib.contextmanager
@@ -330,8 +292,9 @@ _from_environment: _Sanitizer | None = None
 
 
 def _print_summary() -> None:
-    if _from_environment is not None:
-        print(f"sanitize_streams: {_from_environment.report}", file=sys.stderr)
+    sanitizer = _from_environment
+    if sanitizer is not None and sanitizer.process == os.getpid():
+        describing.show(f"sanitize_streams: {sanitizer.report}\n")
 
 
 def read_environment() -> None:
@@ -344,9 +307,12 @@ def read_environment() -> None:
     choice = _env.SANITIZE_STREAMS.choice()
     if _from_environment is not None:
         _stop(_from_environment)
+        if _from_environment.report.calls:
+            _print_summary()
         _from_environment = None
         atexit.unregister(_print_summary)
     if choice != "0":
         _from_environment = _Sanitizer("error" if choice == "error" else "warn")
         _start(_from_environment)
-        atexit.register(_print_summary)
+        if not _command.is_report():
+            atexit.register(_print_summary)

@@ -8,7 +8,7 @@ concern the memory itself, which belongs to the stream that it was allocated on:
 - Memory is given back while another stream may still use it. It conflicts with the
   next write by the owner to memory that it got later, whether or not it is the same:
   which memory is reused depends on sizes and on luck.
-- Another stream writes to new memory without waiting for the owner, whose earlier work
+- Another stream uses new memory without waiting for the owner, whose earlier work
   may still use it.
 A conflict is told once: afterwards the later stream counts as if it had waited.
 """
@@ -198,26 +198,35 @@ class Shadow:
     def _is_before(self, use: Use, stream: Stream) -> bool:
         return self._clocks.is_before(use.stream, use.number, stream)
 
-    def use(self, use: Use, begin: int, size: int) -> list[Conflict]:
-        """A launch uses memory.
+    def judge(self, use: Use, begin: int, size: int) -> list[Conflict]:
+        """The earlier uses that one conflicts with, which is to be launched.
 
         Args:
-            use: How; its number is that of the last launch of its stream.
+            use: Its number is the next of its stream.
             begin: Address of the allocation, or of what is known to be part of one.
             size: Its bytes.
-
-        Returns:
-            The earlier uses that it conflicts with.
         """
         block = self._block(begin, size)
         found = self._conflicts(use, block)
         if use.writes:
             found += self._early_frees(use, block)
-        for conflict in found:
+        return found
+
+    def remember(
+        self, use: Use, begin: int, size: int, conflicts: list[Conflict]
+    ) -> None:
+        """A use that was judged is launched; `conflicts` have been told."""
+        for conflict in conflicts:
             first = conflict.first
             self._clocks.assume(use.stream, first.stream, first.number)
-        self._remember(use, block)
-        return found
+        self._remember(use, self._block(begin, size))
+
+    def drop(self, use: Use) -> None:
+        """A use that is remembered did not happen after all."""
+        key = use.stream, use.region, use.writes
+        for block in self._overlapping(use.region.begin, use.region.end):
+            if block.uses.get(key) is use:
+                del block.uses[key]
 
     def _conflicts(self, use: Use, block: _Block) -> list[Conflict]:
         others = _latest(
