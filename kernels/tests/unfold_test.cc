@@ -106,7 +106,7 @@ TEST(UnpoolTest, WindowsAtRandomPlaces) {
   EXPECT_EQ(where.read(), (std::vector<int64_t>{1, 3, 4}));
 }
 
-// Positions are what they would be with the nearest number of [0, 1).
+// A sample is taken as it is, but no window leaves the image.
 TEST(UnpoolTest, KeepsWindowsInsideForAnySample) {
   TestQueue queue;
   const DeviceTensor<float> x({4, 1, 6}, 1.0F);
@@ -121,7 +121,7 @@ TEST(UnpoolTest, KeepsWindowsInsideForAnySample) {
       fractionalMaxPool(queue, out.view(), where.view(), x.view(), s.view(), a),
       Status::kOk);
   EXPECT_EQ(where.read(),
-            (std::vector<int64_t>{0, 0, 4, 0, 0, 4, 0, 0, 4, 0, 0, 4}));
+            (std::vector<int64_t>{0, 0, 4, 0, 0, 4, 0, 0, 4, 0, 2, 4}));
   const DeviceTensor<double> wide({4, 1, 3}, 0.0);
   const DeviceTensor<float> planes({5, 1, 3}, 0.0F);
   const DeviceTensor<int64_t> few({4, 1, 2}, int64_t{0});

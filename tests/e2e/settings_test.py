@@ -120,7 +120,8 @@ def test_a_wrong_value_is_named():
 )
 def test_a_wrong_setting_of_a_tool_leaves_the_device_and_other_tools(name, value):
     code = """
-import torch
+import torch, torch_dipu_autoload
+torch_dipu_autoload.autoload()
 print(torch.ones(2).cuda() + 1)
 """
     other = {"DIPU_LAUNCH_BLOCKING": "1", "DIPU_AUTOCOMPARE_OPS_LIST": "add.Tensor"}
