@@ -203,6 +203,7 @@ def test_changes_of_the_environment_take_effect(
         monkeypatch.setenv("DIPU_AUTOCOMPARE_EVERY", "0")
     monkeypatch.delenv("DIPU_AUTOCOMPARE_EVERY", raising=False)
     monkeypatch.setenv("DIPU_AUTOCOMPARE_PRINT", "wrong")
+    assert capsys.readouterr().out == "autocompare:    1 comparisons of 1 operators\n"
     x + x
     assert capsys.readouterr().out == ""
     monkeypatch.delenv(VARIABLE)
