@@ -270,14 +270,17 @@ TEST_F(GraphTest, ReplaysAreCountedAndTraced) {
   ASSERT_EQ(count, 1u);
   EXPECT_STREQ(counter.name, "add");
   EXPECT_EQ(counter.launches, 6u);
-  soft_trace_entry entries[2];
-  ASSERT_OK(soft_trace_read(entries, 2, &count, nullptr));
-  ASSERT_GE(count, 2u);
-  for (const soft_trace_entry& entry : entries) {
-    EXPECT_EQ(entry.kind, SOFT_TRACE_GRAPH);
-    EXPECT_EQ(entry.stream, soft_stream_id(stream));
-    EXPECT_EQ(entry.status, SOFT_OK);
+  soft_trace_entry entries[10];
+  ASSERT_OK(soft_trace_read(entries, 10, &count, nullptr));
+  int replays = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    // Kernels of the first replay may run before the second is enqueued.
+    if (entries[i].kind != SOFT_TRACE_GRAPH) continue;
+    ++replays;
+    EXPECT_EQ(entries[i].stream, soft_stream_id(stream));
+    EXPECT_EQ(entries[i].status, SOFT_OK);
   }
+  EXPECT_EQ(replays, 2);
   EXPECT_OK(soft_graph_exec_destroy(exec));
 }
 
