@@ -130,8 +130,9 @@ bool vendorSaysPinned(const void* ptr) noexcept {
   if (!DIPU_HAS(&api, get_pointer_info)) return false;
   dipu_pointer_info info{};
   info.struct_size = sizeof(info);
-  return runtime::attempt("describing a pointer", api.get_pointer_info, ptr,
-                          &info) &&
+  return runtime::succeeded(
+             call("memory.get_pointer_info", api.get_pointer_info, ptr, &info),
+             "describing a pointer") &&
          info.kind == DIPU_MEMORY_PINNED;
 }
 

@@ -50,8 +50,8 @@ class Library {
   // Absolute path, links not resolved; or the origin.
   const std::string& path() const { return path_; }
 
-  // Optional tables. Null when the vendor has none, or one whose provisional
-  // version is not the host's.
+  // Optional tables. Null when the vendor has none, one whose provisional
+  // version is not the host's, or one that lacks a required slot.
   const dipu_operators_api* operators() const { return operators_; }
   const dipu_communicator_api* communicator() const { return communicator_; }
   const dipu_graph_api* graph() const { return graph_; }
@@ -62,7 +62,7 @@ class Library {
   const dipu_profiler_api* profiler() const { return profiler_; }
   const dipu_generator_api* generator() const { return generator_; }
 
-  // One line for each optional table that is left out, with its version.
+  // One line for each optional table that is left out, with the reason.
   const std::vector<std::string>& notes() const { return notes_; }
 
   // Absolute path of the library that the operators table names; "" without

@@ -5,10 +5,10 @@
 //
 // Note [Observed happenings]
 // The runtime and the allocator call the observer after the vendor has done, or
-// been given, what the call says, on the thread that asked for it. Without an
-// observer, as at the start, that costs one load of a pointer. Kernels are not
-// among the happenings: tools see the calls of operators (Note [Debug tools] in
-// diopi_adapter/debug/tools.h).
+// been given, what the call says (onFree and onCopy: before), on the thread
+// that asked for it. Without an observer, as at the start, that costs one load
+// of a pointer. Kernels are not among the happenings: tools see the calls of
+// operators (Note [Debug tools] in diopi_adapter/debug/tools.h).
 #pragma once
 
 #include <atomic>

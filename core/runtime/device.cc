@@ -147,7 +147,8 @@ bool enablePeerAccess(c10::DeviceIndex device, c10::DeviceIndex peer) {
 void DeviceScope::restore() noexcept {
   // The index was current before, so it is valid; a lost device is reported by
   // the next call that uses it.
-  if (attempt("restoring the device", deviceApi().set_current, previous_)) {
+  if (succeeded(call("device.set_current", deviceApi().set_current, previous_),
+                "restoring the device")) {
     detail::t_state.device = previous_;
   }
 }

@@ -80,12 +80,4 @@ bool succeeded(dipu_error* error, const char* what) noexcept {
   return false;
 }
 
-void logException(const char* what) noexcept {
-  try {
-    LOG(WARNING) << what << " failed: " << deviceLabel(DIPU_HOST)
-                 << " threw a C++ exception";
-  } catch (...) {
-  }
-}
-
 }  // namespace dipu::runtime

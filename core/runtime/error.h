@@ -33,20 +33,4 @@ inline void check(dipu_error* error, int32_t device = DIPU_HOST) {
 // the call succeeded.
 bool succeeded(dipu_error* error, const char* what) noexcept;
 
-// Logs that `what` failed because the vendor threw, which its contract forbids.
-void logException(const char* what) noexcept;
-
-// As succeeded, for the vendor's function `slot` called with `args`. An
-// exception of the vendor counts as a failure.
-template <typename... Params, typename... Args>
-bool attempt(const char* what, dipu_error* (*slot)(Params...),
-             Args... args) noexcept {
-  try {
-    return succeeded(slot(args...), what);
-  } catch (...) {
-    logException(what);
-    return false;
-  }
-}
-
 }  // namespace dipu::runtime

@@ -145,7 +145,9 @@ bool endsWithin(std::chrono::milliseconds limit, const char* unfinished,
 void awaitDevices() {
   for (c10::DeviceIndex i = 0; i < detail::countedDevices(); ++i) {
     if (hasContext(i)) {
-      attempt("the last wait", vendor().device->synchronize, i);
+      succeeded(vendor_call::call("device.synchronize",
+                                  vendor().device->synchronize, i),
+                "the last wait");
     }
   }
 }

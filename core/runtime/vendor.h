@@ -60,7 +60,8 @@ void ensureInitialized();
 // other thread uses a device. Never throws.
 //
 // Work that is not done after `limit`, such as that of a hung device, is given
-// up with a warning; the vendor's `shutdown` is then left out.
+// up with a warning; the vendor's `shutdown` is then left out. A `shutdown`
+// that has not returned after `limit` is given up in the same way.
 void shutdown(
     std::chrono::milliseconds limit = std::chrono::seconds(10)) noexcept;
 
