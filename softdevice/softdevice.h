@@ -118,6 +118,10 @@ typedef struct soft_pointer_info {
   int32_t device;   /* -1 unless kind is SOFT_MEMORY_DEVICE */
   void* allocation; /* start of the allocation that holds the pointer */
   size_t bytes;     /* its length */
+  /* Where the host finds that byte, and at the same distance the rest of the
+   * allocation. NULL unless kind is SOFT_MEMORY_DEVICE, and for a mapping of
+   * virtual memory that no device may use as a whole. */
+  void* host_pointer;
 } soft_pointer_info;
 
 /* Allocates `bytes` of device memory aligned to 512. Zero bytes give NULL. */

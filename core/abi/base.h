@@ -62,7 +62,7 @@ extern "C" {
 
 /* Version of the contract as a whole: the entry point, dipu_vendor and the
  * types of this file. */
-#define DIPU_ABI_VERSION DIPU_VERSION(1, 0)
+#define DIPU_ABI_VERSION DIPU_VERSION(1, 1)
 
 /* True when the writer of `*ptr` knew `field` and did not leave it NULL. Use it
  * on function slots, strings and nested tables. */

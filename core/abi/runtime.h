@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 #define DIPU_DEVICE_API_VERSION DIPU_VERSION(1, 0)
-#define DIPU_MEMORY_API_VERSION DIPU_VERSION(1, 0)
+#define DIPU_MEMORY_API_VERSION DIPU_VERSION(1, 1)
 #define DIPU_STREAM_API_VERSION DIPU_VERSION(1, 0)
 #define DIPU_EVENT_API_VERSION DIPU_VERSION(1, 0)
 
@@ -102,6 +102,13 @@ typedef struct dipu_pointer_info {
    * the SDK does not tell. */
   void* allocation;
   size_t bytes;
+  /* since 1.1 */
+  /* The address at which the host itself reads and writes that byte of device
+   * memory, and at the same distance the rest of its allocation, for as long as
+   * that lives. What the device wrote is there once its work is done, and work
+   * that is enqueued later sees what the host wrote. NULL: the host cannot, and
+   * copies. */
+  void* host_pointer;
 } dipu_pointer_info;
 
 /* Sizes are never 0, and the two sides of a copy do not overlap. */

@@ -46,6 +46,16 @@ bool isMapped(void* ptr, std::size_t bytes) {
   return msync(reinterpret_cast<void*>(first), length, MS_ASYNC) == 0;
 }
 
+// Where the host finds `ptr` in the allocation of `owner` at `start`, if it may
+// use all of that.
+void* hostPointer(Device& owner, const void* ptr, uintptr_t start,
+                  std::size_t bytes) {
+  auto* const first = static_cast<char*>(
+      owner.memory().backingOf(reinterpret_cast<void*>(start), bytes));
+  if (first == nullptr) return nullptr;
+  return first + (reinterpret_cast<uintptr_t>(ptr) - start);
+}
+
 // Frees memory of `owner`, which is nullptr when it is nobody's. Copies and
 // kernels of peers may use it too, so all devices are waited for.
 soft_status freeAfterWork(Device* owner, void* ptr) {
@@ -221,13 +231,14 @@ soft_status soft_pointer_get_info(const void* ptr,
   if (out_info == nullptr) {
     return fail(SOFT_INVALID_VALUE, "soft_pointer_get_info: out_info is NULL");
   }
-  soft_pointer_info info{SOFT_MEMORY_UNKNOWN, -1, nullptr, 0};
+  soft_pointer_info info{SOFT_MEMORY_UNKNOWN, -1, nullptr, 0, nullptr};
   uintptr_t start = 0;
   Device* owner = deviceOfAddress(ptr);
   if (owner != nullptr) {
     if (owner->memory().find(ptr, &start, &info.bytes)) {
       info.kind = SOFT_MEMORY_DEVICE;
       info.device = owner->index();
+      info.host_pointer = hostPointer(*owner, ptr, start, info.bytes);
     }
   } else if (pinnedRegistry().find(ptr, &start, &info.bytes)) {
     info.kind = SOFT_MEMORY_PINNED;

@@ -237,6 +237,7 @@ TEST_F(MemoryTest, PointersAreRecognised) {
   EXPECT_EQ(info.device, 1);
   EXPECT_EQ(info.allocation, device_data);
   EXPECT_EQ(info.bytes, 1024u);
+  EXPECT_NE(info.host_pointer, nullptr);
 
   ASSERT_OK(soft_pointer_get_info(static_cast<char*>(pinned) + 5, &info));
   EXPECT_EQ(info.kind, SOFT_MEMORY_PINNED);
@@ -276,6 +277,22 @@ TEST_F(MemoryTest, OnlyMappedMemoryIsRegistered) {
   EXPECT_OK(soft_host_register(pages, page));
   EXPECT_OK(soft_host_unregister(pages));
   munmap(pages, page);
+}
+
+TEST_F(MemoryTest, TheHostUsesDeviceMemoryThroughItsOwnPointer) {
+  auto* data = makeArray<int>(0, 100);
+  soft_stream* stream = makeStream(0);
+  soft_pointer_info info{};
+  ASSERT_OK(soft_pointer_get_info(data + 30, &info));
+  auto* const host = static_cast<int*>(info.host_pointer) - 30;
+  ASSERT_OK(soft_memset_async(data, 1, 100 * sizeof(int), stream));
+  ASSERT_OK(soft_stream_synchronize(stream));
+  EXPECT_EQ(std::count(host, host + 100, 0x01010101), 100);
+  host[99] = 7;
+  int seen = 0;
+  ASSERT_OK(soft_memcpy_async(&seen, data + 99, sizeof(int), stream));
+  ASSERT_OK(soft_stream_synchronize(stream));
+  EXPECT_EQ(seen, 7);
 }
 
 TEST_F(MemoryTest, RegisteredMemoryEndsWithinTheAddressSpace) {

@@ -86,6 +86,10 @@ TEST_F(VirtualMemoryTest, KernelsAndCopiesUseMappedMemory) {
   EXPECT_EQ(info.device, 0);
   EXPECT_EQ(info.allocation, ptr);
   EXPECT_EQ(info.bytes, 3 * kPart);
+  EXPECT_EQ(info.host_pointer, backing + kPart + 3);
+  ASSERT_OK(soft_vm_set_access(ptr + 2 * kPart, kPart, 0, SOFT_VM_ACCESS_NONE));
+  ASSERT_OK(soft_pointer_get_info(ptr + kPart + 3, &info));
+  EXPECT_EQ(info.host_pointer, nullptr) << "a part is closed";
   EXPECT_SOFT(SOFT_INVALID_VALUE, soft_free(ptr));
   soft_ipc_handle handle;
   EXPECT_SOFT(SOFT_INVALID_VALUE, soft_ipc_export_memory(ptr, &handle));

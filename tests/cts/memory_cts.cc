@@ -174,6 +174,31 @@ TEST_F(Memory, PointersAreRecognised) {
   EXPECT_EQ(ask(reinterpret_cast<void*>(8)).kind, DIPU_MEMORY_UNKNOWN);
 }
 
+TEST_F(Memory, TheHostUsesMemoryInPlaceWhereTheVendorSaysSo) {
+  constexpr size_t kBytes = 8192;
+  constexpr size_t kOffset = 100;
+  const Stream stream(0);
+  const DeviceBuffer buffer(0, kBytes);
+  const auto* const inside = static_cast<uint8_t*>(buffer.get()) + kOffset;
+  dipu_pointer_info info{};
+  info.struct_size = sizeof(info);
+  if (DIPU_HAS(&memoryApi(), get_pointer_info)) {
+    ASSERT_TRUE(succeeded(memoryApi().get_pointer_info(inside, &info)));
+  }
+  if (info.host_pointer == nullptr) {
+    GTEST_SKIP() << "the vendor's memory is out of the host's reach";
+  }
+  ASSERT_TRUE(succeeded(
+      memoryApi().set_async(buffer.get(), 0, 0x5a, kBytes, stream.get())));
+  stream.synchronize();
+  auto* const host = static_cast<uint8_t*>(info.host_pointer);
+  EXPECT_EQ(std::vector<uint8_t>(host, host + kBytes - kOffset),
+            std::vector<uint8_t>(kBytes - kOffset, 0x5a));
+  const std::vector<uint8_t> written = pattern(kBytes - kOffset, 3);
+  std::copy(written.begin(), written.end(), host);
+  EXPECT_EQ(readBack(inside, 0, kBytes - kOffset), written);
+}
+
 TEST_F(Memory, ExistingMemoryCanBePinned) {
   if (!DIPU_HAS(&memoryApi(), host_register) ||
       !DIPU_HAS(&memoryApi(), get_pointer_info)) {

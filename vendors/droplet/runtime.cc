@@ -259,6 +259,7 @@ dipu_error* getPointerInfo(const void* ptr, dipu_pointer_info* inout_info) {
   if (attributes.type == tangMemoryTypeDevice) {
     filled.kind = DIPU_MEMORY_DEVICE;
     filled.device = attributes.device;
+    filled.host_pointer = attributes.hostPointer;
   } else if (attributes.type == tangMemoryTypeHost) {
     filled.kind = DIPU_MEMORY_PINNED;
   }

@@ -75,12 +75,21 @@ static dipu_error* host_allocate(size_t bytes, void** out_ptr) {
   return NULL;
 }
 
+/* What was allocated last, which get_pointer_info knows alone. */
+static void* last_block;
+static size_t last_bytes;
+
 static dipu_error* allocate(int32_t device, size_t bytes, void** out_ptr) {
-  return device == 0 ? host_allocate(bytes, out_ptr) : &bad_device;
+  if (device != 0) return &bad_device;
+  if (host_allocate(bytes, out_ptr) != NULL) return &no_memory;
+  last_block = *out_ptr;
+  last_bytes = bytes;
+  return NULL;
 }
 
 static void deallocate(int32_t device, void* ptr) {
   (void)device;
+  if (ptr == last_block) last_block = NULL;
   free(ptr);
 }
 
@@ -112,6 +121,22 @@ static dipu_error* set_async(void* ptr, int32_t device, int32_t value,
   (void)stream;
   if (device != 0) return &bad_device;
   memset(ptr, value, bytes);
+  return NULL;
+}
+
+static dipu_error* get_pointer_info(const void* ptr,
+                                    dipu_pointer_info* inout_info) {
+  dipu_pointer_info filled = {.device = DIPU_HOST};
+  if (ptr != NULL && ptr == last_block) {
+    filled.kind = DIPU_MEMORY_DEVICE;
+    filled.device = 0;
+    filled.allocation = last_block;
+    filled.bytes = last_bytes;
+#if DIPU_CONTRACT_MINOR >= 1
+    filled.host_pointer = last_block;
+#endif
+  }
+  give(&filled, sizeof(filled), inout_info, inout_info->struct_size);
   return NULL;
 }
 
@@ -231,6 +256,7 @@ static const dipu_memory_api memory_api = {
     .copy = copy,
     .copy_async = copy_async,
     .set_async = set_async,
+    .get_pointer_info = get_pointer_info,
 };
 
 static const dipu_stream_api stream_api = {

@@ -81,6 +81,28 @@ TEST_P(Reader, FillsNoFurtherThanTheStructReaches) {
   EXPECT_EQ(memory.behind, untouched);
 }
 
+TEST_P(Reader, DescribesPointersNoFurtherThanTheStructReaches) {
+  void* ptr = nullptr;
+  ASSERT_TRUE(succeeded(vendor_->memory->allocate(0, 1000, &ptr)));
+  struct {
+    dipu_pointer_info info;
+    std::array<unsigned char, 64> behind;
+  } memory{};
+  memory.behind.fill(0xee);
+  const auto untouched = memory.behind;
+  memory.info.struct_size = sizeof(memory.info);
+  ASSERT_TRUE(succeeded(vendor_->memory->get_pointer_info(ptr, &memory.info)));
+  EXPECT_EQ(memory.info.kind, DIPU_MEMORY_DEVICE);
+  EXPECT_EQ(memory.info.allocation, ptr);
+  EXPECT_EQ(memory.info.bytes, 1000u);
+  EXPECT_EQ(memory.behind, untouched);
+#if DIPU_CONTRACT_MINOR >= 1
+  const bool told = DIPU_VERSION_MINOR(vendor_->memory->version) >= 1;
+  EXPECT_EQ(memory.info.host_pointer, told ? ptr : nullptr);
+#endif
+  vendor_->memory->deallocate(0, ptr);
+}
+
 TEST_P(Reader, MovesMemory) {
   constexpr size_t kBytes = 1000;
   const dipu_memory_api& api = *vendor_->memory;

@@ -4,7 +4,10 @@
 load("//build_defs:cc.bzl", "cc_library", "dipu_cc_shared", "dipu_cc_test")
 
 # One folder per released minor version, oldest first.
-FROZEN = ["v1_0"]
+FROZEN = [
+    "v1_0",
+    "v1_1",
+]
 
 # Every header, as core/abi:headers lists them.
 HEADERS = [
@@ -22,17 +25,21 @@ HEADERS = [
 
 _C11 = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
-def header_define(version):
-    """The define that plugin.c and reader_test.cc take their header from.
+def header_defines(version):
+    """The defines that tell plugin.c and reader_test.cc their header.
 
     Args:
       version: one of FROZEN, or "today".
 
     Returns:
-      A string for local_defines.
+      Strings for local_defines: the header, and the minor of its contract.
     """
     folder = "core/abi" if version == "today" else "core/abi/frozen/" + version
-    return 'DIPU_VENDOR_API_H=\\"%s/vendor_api.h\\"' % folder
+    released = FROZEN[-1] if version == "today" else version
+    return [
+        'DIPU_VENDOR_API_H=\\"%s/vendor_api.h\\"' % folder,
+        "DIPU_CONTRACT_MINOR=" + released.split("_")[1],
+    ]
 
 def frozen_version(version, plugins):
     """Builds a plug-in and a reader from one version of the headers.
@@ -58,7 +65,7 @@ def frozen_version(version, plugins):
         testonly = True,
         srcs = ["plugin.c"],
         copts = _C11,
-        local_defines = [header_define(version)],
+        local_defines = header_defines(version),
         version_script = "plugin.lds",
         visibility = [
             "//core/loader/tests:__pkg__",
@@ -73,7 +80,7 @@ def frozen_version(version, plugins):
         data = plugins,
         gtest_main = False,
         linkopts = ["-ldl"],
-        local_defines = [header_define(version)],
+        local_defines = header_defines(version),
         deps = [
             abi,
             "//third_party/googletest:gtest",

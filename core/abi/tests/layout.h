@@ -95,6 +95,7 @@ DIPU_PIN(dipu_pointer_info, 8, kind, dipu_memory_kind);
 DIPU_PIN(dipu_pointer_info, 12, device, int32_t);
 DIPU_PIN(dipu_pointer_info, 16, allocation, void*);
 DIPU_PIN(dipu_pointer_info, 24, bytes, size_t);
+DIPU_PIN(dipu_pointer_info, 32, host_pointer, void*); /* 1.1 */
 DIPU_PIN_SIZE(dipu_pointer_info, 32, DIPU_MEMORY_API_VERSION);
 
 DIPU_PIN(dipu_memory_api, 0, struct_size, size_t);

@@ -178,7 +178,7 @@ const Case kCases[] = {
      "version of the SDK that it was built for, or link it with "
      "-Wl,--no-undefined"},
     {"EntryReturnsNull", built<kNullEntry>,
-     "it cannot serve version 1.0 of the vendor contract, which this host has "
+     "it cannot serve version 1.1 of the vendor contract, which this host has "
      "(dipu_vendor_query returned NULL)" DIPU_BELONG,
      Ran::kYes},
     {"EntryThrows", built<kThrowingEntry>,
@@ -186,10 +186,10 @@ const Case kCases[] = {
      Ran::kYes},
     {"WrongMajorVersion", built<kWrongMajor>,
      "it was built for version 2.3 of the vendor contract, this host has "
-     "1.0" DIPU_BELONG,
+     "1.1" DIPU_BELONG,
      Ran::kYes},
     {"WrongMajorVersionOfATable", built<kWrongTable>,
-     "the table 'memory' has version 2.0, this host has 1.0" DIPU_BELONG,
+     "the table 'memory' has version 2.0, this host has 1.1" DIPU_BELONG,
      Ran::kYes},
     {"ShortVendor", built<kShortVendor>,
      "its dipu_vendor has struct_size 80, at least 88 are needed; set it to "

@@ -72,13 +72,13 @@ TEST(Tables, RefusesAnotherMajorVersionOfTheContract) {
   TestVendor bad;
   bad.vendor.abi_version = DIPU_VERSION(2, 3);
   EXPECT_REFUSED(bad, "built for version 2.3");
-  EXPECT_REFUSED(bad, "this host has 1.0");
+  EXPECT_REFUSED(bad, "this host has 1.1");
 }
 
 TEST(Tables, RefusesAnotherMajorVersionOfARequiredTable) {
   TestVendor bad;
   bad.memory.version = DIPU_VERSION(2, 0);
-  EXPECT_REFUSED(bad, "the table 'memory' has version 2.0, this host has 1.0");
+  EXPECT_REFUSED(bad, "the table 'memory' has version 2.0, this host has 1.1");
 }
 
 TEST(Tables, RefusesAShortVendor) {

@@ -23,7 +23,7 @@ def test_every_vendor_is_examined_and_the_chosen_one_is_marked(site: Site) -> No
     sections = {s["name"]: s for s in json.loads(done.stdout)["sections"]}
     titles = [s["title"] for name, s in sections.items() if name.startswith("vendor.")]
     assert titles == ["vendor alpha", "vendor droplet, chosen", "vendor null"]
-    assert sections["vendor.null"]["facts"]["contract"] == "1.0"
+    assert sections["vendor.null"]["facts"]["contract"] == "1.1"
     for name in ("vendor.alpha", "vendor.null"):  # nobody has asked for them
         operators, devices = sections[name]["notes"]
         assert operators.startswith("no operators: ")
@@ -79,7 +79,7 @@ ILLNESSES = {
     "halved": ("vendor.library", "it needs libtangrt_shared.so", "LD_LIBRARY_PATH"),
     "major": (
         "vendor.library",
-        "built for version 2.3 of the vendor contract, this host has 1.0",
+        "built for version 2.3 of the vendor contract, this host has 1.1",
         "Install releases of torch_dipu and of the vendor's package that belong",
     ),
     "damaged": (

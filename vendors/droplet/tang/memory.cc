@@ -220,7 +220,8 @@ tangError_t tangPointerGetAttributes(struct tangPointerAttributes* attributes,
   void* const address = const_cast<void*>(ptr);
   switch (info.kind) {
     case SOFT_MEMORY_DEVICE:
-      *attributes = {tangMemoryTypeDevice, info.device, address, nullptr};
+      *attributes = {tangMemoryTypeDevice, info.device, address,
+                     info.host_pointer};
       break;
     case SOFT_MEMORY_PINNED:
       *attributes = {tangMemoryTypeHost, -1, address, address};

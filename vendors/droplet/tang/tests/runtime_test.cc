@@ -209,7 +209,8 @@ TEST_F(TangTest, PointersAndRegistration) {
   void* const inside = static_cast<char*>(ptr) + 7;
   ASSERT_TANG(tangSuccess, tangPointerGetAttributes(&attributes, inside));
   EXPECT_EQ(attributes.devicePointer, inside);
-  EXPECT_EQ(attributes.hostPointer, nullptr);
+  ASSERT_TANG(tangSuccess, tangMemset(inside, 5, 1));
+  EXPECT_EQ(*static_cast<char*>(attributes.hostPointer), 5);
   std::vector<char> host(100);
   ASSERT_TANG(tangSuccess, tangPointerGetAttributes(&attributes, host.data()));
   EXPECT_EQ(attributes.type, tangMemoryTypeUnregistered);
