@@ -108,6 +108,30 @@ void copy(void* dst, int32_t dst_device, const void* src, int32_t src_device,
   synchronizeStream(stream.stream());
 }
 
+void* hostPointer(const void* ptr, int32_t device) {
+  const dipu_memory_api& api = memoryApi();
+  if (!DIPU_HAS(&api, get_pointer_info)) return nullptr;
+  dipu_pointer_info info{};
+  info.struct_size = sizeof(info);
+  check(call("memory.get_pointer_info", api.get_pointer_info, ptr, &info),
+        device);
+  return info.host_pointer;
+}
+
+void tellHostReads(const void* ptr, std::size_t bytes, int32_t device) {
+  if (auto* observer = observe::observer()) {
+    tellCopy(observer, {nullptr, bytes, DIPU_HOST}, {ptr, bytes, device},
+             currentStreamHandle(static_cast<c10::DeviceIndex>(device)));
+  }
+}
+
+void tellHostWrites(void* ptr, std::size_t bytes, int32_t device) {
+  if (auto* observer = observe::observer()) {
+    tellCopy(observer, {ptr, bytes, device}, {nullptr, bytes, DIPU_HOST},
+             currentStreamHandle(static_cast<c10::DeviceIndex>(device)));
+  }
+}
+
 void memsetAsync(void* ptr, int32_t device, int32_t value, std::size_t bytes,
                  dipu_stream* stream) {
   if (bytes == 0) return;

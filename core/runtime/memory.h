@@ -30,6 +30,16 @@ void copyBetweenDevices(void* dst, int32_t dst_device, const void* src,
 void copy(void* dst, int32_t dst_device, const void* src, int32_t src_device,
           std::size_t bytes);
 
+// The address at which the host itself reads and writes the device memory at
+// `ptr`, up to the end of its allocation; null when it cannot. The host may use
+// it once the work on the memory is done, and until it enqueues more.
+void* hostPointer(const void* ptr, int32_t device);
+
+// Tell the observer that the host uses device memory through its hostPointer in
+// place of a copy on the device's current stream, which then is idle.
+void tellHostReads(const void* ptr, std::size_t bytes, int32_t device);
+void tellHostWrites(void* ptr, std::size_t bytes, int32_t device);
+
 // Enqueues a fill of device memory with the low byte of `value`.
 void memsetAsync(void* ptr, int32_t device, int32_t value, std::size_t bytes,
                  dipu_stream* stream);

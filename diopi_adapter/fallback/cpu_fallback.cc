@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diopi_adapter/fallback/cpu_fallback.h"
 
+#include <ATen/EmptyTensor.h>
 #include <ATen/ops/as_strided.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/resize.h>
 
+#include <atomic>
 #include <memory>
 #include <string_view>
 
 #include "core/runtime/device.h"
+#include "core/runtime/memory.h"
 #include "diopi_adapter/fallback/accounting.h"
 #include "diopi_adapter/fallback/arguments.h"
 #include "diopi_adapter/fallback/counters.h"
@@ -22,6 +25,13 @@ namespace {
 constexpr char kSameDevice[] =
     "Expected all tensors to be on the same device, but found at least two "
     "devices, ";
+
+std::atomic<bool> g_in_place{true};
+
+Access access() {
+  return g_in_place.load(std::memory_order_relaxed) ? Access::kInPlace
+                                                    : Access::kCopy;
+}
 
 // One call; the steps are in the order of run().
 class FallbackCall {
@@ -134,7 +144,12 @@ class FallbackCall {
     for (std::size_t i = 0; i < arguments_.size(); ++i) {
       if (!isWritten(schema_, schema_.arguments()[i])) continue;
       forEachTensor(arguments_[i], [this](const at::Tensor& tensor) {
-        if (onDevice(tensor)) writeBack(tensor, images_.hostOf(tensor));
+        if (!onDevice(tensor)) return;
+        if (images_.isInPlace(tensor)) {
+          tellWritten(tensor);
+        } else {
+          writeBack(tensor, images_.hostOf(tensor));
+        }
       });
     }
   }
@@ -146,6 +161,14 @@ class FallbackCall {
       device.as_strided_(host.sizes(), host.strides());
     }
     device.copy_(host);
+  }
+
+  static void tellWritten(const at::Tensor& device) {
+    runtime::tellHostWrites(
+        device.mutable_data_ptr(),
+        at::detail::computeStorageNbytes(device.sizes(), device.strides(),
+                                         device.element_size()),
+        device.device().index());
   }
 
   void moveResults() const {
@@ -184,12 +207,16 @@ class FallbackCall {
   const c10::FunctionSchema& schema_;
   torch::jit::Stack* stack_;
   std::vector<c10::IValue> arguments_;  // as they were given
-  HostImages images_;
+  HostImages images_{access()};
   c10::DeviceIndex device_ = -1;
   bool draws_ = false;  // an argument is a generator
 };
 
 }  // namespace
+
+void setInPlace(bool allowed) {
+  g_in_place.store(allowed, std::memory_order_relaxed);
+}
 
 void cpuFallback(const c10::OperatorHandle& op, torch::jit::Stack* stack,
                  std::string_view reason) {

@@ -4,10 +4,11 @@
 //
 // Note [CPU fallback]
 // The operator sees CPU tensors with the strides and the aliasing of its device
-// arguments (host_images.h). Afterwards
+// arguments (host_images.h). Where the host can use the device's memory itself
+// they lie in it and nothing is copied, except for results. Afterwards
 //   - arguments that the schema declares as written, and those that are written
 //     without being declared (arguments.h), are copied back into the same
-//     device memory;
+//     device memory unless they lie in it;
 //   - a result that is an argument is returned as that very device tensor, a
 //     result that is a view of an argument as the same view of the device
 //     tensor, and any other result as a new device tensor;
@@ -23,6 +24,10 @@
 #include <string_view>
 
 namespace dipu::fallback {
+
+// Whether fallbacks may compute in the device's memory where the host can use
+// it, as at the start, or always copy. May be called at any time.
+void setInPlace(bool allowed);
 
 // Runs `op` on the CPU. Throws c10::NotImplementedError, naming the operator,
 // when the CPU has no kernel either, when arguments or results are tensors that

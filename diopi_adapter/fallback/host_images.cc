@@ -42,13 +42,14 @@ HostImages::Range& HostImages::rangeOf(const at::Tensor& tensor,
     }
   }
   *out_index = ranges_.size();
-  ranges_.push_back({tensor, 0, 0, false, {}});
+  ranges_.push_back({.sample = tensor});
   return ranges_.back();
 }
 
 void HostImages::add(const at::Tensor& tensor, bool read) {
   std::size_t index;
-  rangeOf(tensor, &index).read |= read;
+  (read ? rangeOf(tensor, &index).read : rangeOf(tensor, &index).resizable) =
+      true;
   if (!by_device_.try_emplace(tensor.unsafeGetTensorImpl(), images_.size())
            .second) {
     return;
@@ -80,11 +81,36 @@ void HostImages::copyToHost(const Range& range, c10::Storage* to) {
   countBytesToHost(bytes);
 }
 
+// Puts the image into the device's memory. False: the host cannot use that.
+bool HostImages::share(Range* range) {
+  const c10::Storage& storage = range->sample.storage();
+  const c10::DeviceIndex device = range->sample.device().index();
+  const std::size_t bytes = range->end - range->begin;
+  if (range->resizable || bytes == 0) return false;
+  const auto* first = static_cast<const char*>(storage.data()) + range->begin;
+  void* const host = runtime::hostPointer(first, device);
+  if (host == nullptr) return false;
+  runtime::tellHostReads(first, bytes, device);
+  // Keeps the device's storage for as long as somebody has the image.
+  auto owner = std::make_unique<c10::Storage>(storage);
+  range->host = c10::Storage(c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes),
+      c10::DataPtr(
+          host, owner.release(),
+          [](void* kept) { delete static_cast<c10::Storage*>(kept); },
+          c10::Device(c10::kCPU)),
+      /*allocator=*/nullptr, /*resizable=*/false));
+  return true;
+}
+
 void HostImages::fetch() {
   c10::SmallVector<c10::DeviceIndex, 2> devices;
   for (Range& range : ranges_) {
-    range.host = makeStorage(range);
-    if (range.read) copyToHost(range, &range.host);
+    range.in_place = access_ == Access::kInPlace && share(&range);
+    if (!range.in_place) {
+      range.host = makeStorage(range);
+      if (range.read) copyToHost(range, &range.host);
+    }
     const c10::DeviceIndex device = range.sample.device().index();
     if (std::find(devices.begin(), devices.end(), device) == devices.end()) {
       devices.push_back(device);
@@ -101,6 +127,10 @@ void HostImages::fetch() {
 const HostImages::Range& HostImages::knownRange(
     const at::Tensor& tensor) const {
   return ranges_[images_[by_device_.at(tensor.unsafeGetTensorImpl())].range];
+}
+
+bool HostImages::isInPlace(const at::Tensor& tensor) const {
+  return knownRange(tensor).in_place;
 }
 
 bool HostImages::differs(const at::Tensor& tensor) const {

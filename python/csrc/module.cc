@@ -24,6 +24,7 @@
 #include "diopi_adapter/debug/tools.h"
 #include "diopi_adapter/fallback/accounting.h"
 #include "diopi_adapter/fallback/counters.h"
+#include "diopi_adapter/fallback/cpu_fallback.h"
 #include "diopi_adapter/load_vendor.h"
 #include "diopi_adapter/runtime/registration.h"
 #include "diopi_adapter/runtime/symbol_table.h"
@@ -275,6 +276,7 @@ void bindFallback(py::module_& m) {
       .def_readonly("line", &Record::line);
   m.def("_fallback_records", &fallback::fallbackRecords);
   m.def("_reset_fallback_records", &fallback::resetFallbackRecords);
+  m.def("_set_fallback_in_place", &fallback::setInPlace);
   m.def("_set_fallback_mode", &setFallbackMode);
   m.def("_set_fallback_budget", &fallback::setBudget);
   m.def("_set_fallback_frontend", &setFallbackFrontend);

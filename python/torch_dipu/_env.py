@@ -148,7 +148,7 @@ FALLBACK = EnvVar(
     "warn",
     "What an operator without a device kernel does before it runs on the CPU: "
     "warn once per operator, say nothing, or raise. Takes effect whenever "
-    "`os.environ` is changed, as the three below do.",
+    "`os.environ` is changed, as the four below do.",
 )
 FALLBACK_ALLOW_LIST = EnvVar(
     "DIPU_FALLBACK_ALLOW_LIST",
@@ -164,6 +164,14 @@ FALLBACK_BUDGET = EnvVar(
     "How many calls may run on the CPU, from now on, before the next one raises; those "
     "that are allowed or forced are free. Unset: none if `DIPU_FALLBACK` is `error`, "
     "else all.",
+)
+FALLBACK_IN_PLACE = EnvVar(
+    "DIPU_FALLBACK_IN_PLACE",
+    "bool",
+    "1",
+    "Whether operators that run on the CPU use the memory of the device in place, "
+    "where the vendor lets the host do so, as droplet does. 0 always copies their "
+    "arguments.",
 )
 FALLBACK_SUMMARY = EnvVar(
     "DIPU_FALLBACK_SUMMARY",
@@ -311,6 +319,7 @@ TABLE: tuple[EnvVar, ...] = (
     FALLBACK,
     FALLBACK_ALLOW_LIST,
     FALLBACK_BUDGET,
+    FALLBACK_IN_PLACE,
     FALLBACK_SUMMARY,
     FORCE_FALLBACK,
     DUMP_OP_ARGS,

@@ -24,7 +24,7 @@ class Fallback:
         seconds: From the beginning of each call until its results are back, with
             copies and the wait for what the device still computes, but without
             fallbacks within this one.
-        bytes_to_cpu: Copied to the CPU.
+        bytes_to_cpu: Copied to the CPU; 0 where it uses the device's memory in place.
         bytes_to_device: Copied back.
         line: Of the user's program, where the first call came from: "train.py:12",
             followed by the autograd node if that was in a backward.
@@ -139,10 +139,15 @@ def _apply_allow_list() -> None:
     _C._fallback_allow_list_changed()
 
 
+def _apply_in_place() -> None:
+    _C._set_fallback_in_place(_env.FALLBACK_IN_PLACE.flag())
+
+
 _SETTINGS = {
     _env.FALLBACK: _apply_mode,
     _env.FALLBACK_BUDGET: _apply_budget,
     _env.FALLBACK_ALLOW_LIST: _apply_allow_list,
+    _env.FALLBACK_IN_PLACE: _apply_in_place,
     _env.FALLBACK_SUMMARY: _env.FALLBACK_SUMMARY.flag,
 }
 
@@ -156,6 +161,7 @@ def check_environment() -> None:
     _env.FALLBACK.choice()
     _env.FALLBACK_BUDGET.count()
     _allow_list()
+    _env.FALLBACK_IN_PLACE.flag()
     _env.FALLBACK_SUMMARY.flag()
 
 

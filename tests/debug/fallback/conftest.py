@@ -14,8 +14,9 @@ from tests.debug.fallback import cpu_only
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No records, and fallbacks that nobody forbids."""
+    """No records, and fallbacks that nobody forbids and that copy."""
     monkeypatch.setenv("DIPU_FALLBACK", "silent")
+    monkeypatch.setenv("DIPU_FALLBACK_IN_PLACE", "0")
     torch_dipu.reset_fallbacks()
     cpu_only.cpu_calls.clear()
     yield

@@ -154,6 +154,7 @@ WRONG = [
     ("DIPU_FALLBACK_BUDGET", "-1", "use a whole number"),
     ("DIPU_FALLBACK_BUDGET", "many", "use a whole number"),
     ("DIPU_FALLBACK_BUDGET", "1e3", "use a whole number"),
+    ("DIPU_FALLBACK_IN_PLACE", "maybe", "use 1 or 0"),
     ("DIPU_FALLBACK_SUMMARY", "perhaps", "use 1 or 0"),
 ]
 

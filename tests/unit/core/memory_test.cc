@@ -47,6 +47,11 @@ TEST_F(MemoryTest, ZeroBytesAreANoOp) {
   EXPECT_NO_THROW(copyBetweenDevices(nullptr, 0, nullptr, 1, 0));
 }
 
+TEST_F(MemoryTest, TheHostHasNoPointerUnlessTheVendorGivesOne) {
+  const char device = 0;
+  EXPECT_EQ(hostPointer(&device, 0), nullptr);
+}
+
 TEST_F(MemoryTest, CopyBetweenDevicesWaitsForTheDestination) {
   char src = 1;
   char dst = 0;
