@@ -94,6 +94,23 @@ def test_a_wrong_log_is_summed_up(wrong: pathlib.Path) -> None:
     text = page.read_text()
     assert "First wrong result: exp, call 1, comparison 1" in text
     assert '<tr class="wrong"><td>exp</td><td>diopiExp</td>' in text
+    saved = wrong / "saved" / "000001_exp.pt"
+    assert f"  repeat it: python -m torch_dipu replay {saved}\n" in output
+    assert f"repeat it: python -m torch_dipu replay {saved}" in text
+    assert f"<td>{saved}</td>" in text
+
+
+def test_a_page_without_saved_calls_tells_how_to_save(tmp_path: pathlib.Path) -> None:
+    log = tmp_path / "log"
+    x = torch.randn(4, 6).to("dipu")
+    tolerances = {"exp": EXACT}
+    with torch_dipu.autocompare(against="float64", log=log, tolerances=tolerances):
+        x.exp()
+    status, output = command("compare", log, "--html", tmp_path / "page.html")
+    assert status == 1
+    assert "repeat" not in output
+    text = (tmp_path / "page.html").read_text()
+    assert "DIPU_AUTOCOMPARE_SAVE names a folder" in text
 
 
 def refuse(times: int = 2) -> None:

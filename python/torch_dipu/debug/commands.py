@@ -7,7 +7,7 @@ import argparse
 import pathlib
 import sys
 
-from torch_dipu.debug import autocompare, logs, page, replaying
+from torch_dipu.debug import autocompare, logs, page, replaying, results
 
 
 def _sum_up(log: logs.Log) -> bool:
@@ -23,6 +23,8 @@ def _sum_up(log: logs.Log) -> bool:
     print(f"first: {first['operator']}, call {first['call']}")
     for frame in first["stack"]:
         print(f"  called at {frame}")
+    if first.get("saved"):
+        print(f"  repeat it: {results.replay_command(first['saved'])}")
     return False
 
 

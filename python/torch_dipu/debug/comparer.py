@@ -188,11 +188,10 @@ class Comparer:
             )
             self._log = None
 
-    def _save(self, comparison: Comparison, arguments: list[_C.Value]) -> None:
-        """Saves the first wrong call of each operator."""
-        operators = [other.operator for other in self.report.wrong]
-        if not self._options.save or operators.count(comparison.operator) > 1:
-            return
+    def _save(self, comparison: Comparison, arguments: list[_C.Value]) -> Comparison:
+        """Saves the first wrong call of each operator; tells where in the result."""
+        if not self._options.save or comparison.operator in self.report.wrong_operators:
+            return comparison
         folder = pathlib.Path(self._options.save)
         name = f"{comparison.sequence:06}_{comparison.operator}.pt"
         try:
@@ -202,6 +201,8 @@ class Comparer:
             warnings.warn(
                 f"{folder / name} cannot be saved: {e}", RuntimeWarning, stacklevel=2
             )
+            return comparison
+        return dataclasses.replace(comparison, saved=str(folder / name))
 
     def _report(
         self,
@@ -225,8 +226,8 @@ class Comparer:
                 () if self._log is None else _summaries(actual),
             )
             if not close:
+                comparison = self._save(comparison, state.copies)
                 self.report.wrong.append(comparison)
-                self._save(comparison, state.copies)
             self._compared.add(call.name)
             if self._log is not None:
                 self._write_log(results.json_line(comparison))

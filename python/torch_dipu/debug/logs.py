@@ -72,7 +72,7 @@ def read(path: str | pathlib.Path) -> Log:
 
 @dataclasses.dataclass
 class Total:
-    """Of one operator."""
+    """Of one operator; `saved` is the file of its first wrong call, if there is one."""
 
     operator: str
     function: str
@@ -81,6 +81,7 @@ class Total:
     max_absolute: float = 0.0
     max_relative: float = 0.0
     max_ulp: float = 0.0
+    saved: str = ""
 
 
 def totals(lines: Iterable[Line]) -> list[Total]:
@@ -91,6 +92,7 @@ def totals(lines: Iterable[Line]) -> list[Total]:
         total = by_operator.setdefault(name, Total(name, line.get("function", "")))
         total.calls += 1
         total.wrong += not line["close"]
+        total.saved = total.saved or line.get("saved", "")
         for difference in line["differences"]:
             for field in ("max_absolute", "max_relative", "max_ulp"):
                 worst = max(getattr(total, field), difference[field])

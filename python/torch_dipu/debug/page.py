@@ -6,7 +6,8 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
-from torch_dipu.debug import logs
+from torch_dipu import _env
+from torch_dipu.debug import logs, results
 
 _STYLE = """
 body { font: 14px sans-serif; margin: 2em; color: #222; }
@@ -46,6 +47,7 @@ def _totals(lines: Sequence[logs.Line]) -> str:
         "max absolute error",
         "max relative error",
         "max ulp",
+        "saved call",
     )
     rows = []
     for total in logs.totals(lines):
@@ -57,6 +59,7 @@ def _totals(lines: Sequence[logs.Line]) -> str:
             total.max_absolute,
             total.max_relative,
             total.max_ulp,
+            total.saved,
         )
         rows.append(_row(map(_cell, values), "wrong" if total.wrong else ""))
     return _table(heads, rows)
@@ -85,7 +88,14 @@ def _first(log: logs.Log) -> str:
         for d in line["differences"]
         if not d["close"]
     ]
-    text = "\n".join([*problems, *(f"called at {frame}" for frame in line["stack"])])
+    saved = line.get("saved")
+    repeat = (
+        f"repeat it: {results.replay_command(saved)}"
+        if saved
+        else f"{_env.AUTOCOMPARE_SAVE.name} names a folder for calls to be repeated"
+    )
+    frames = [f"called at {frame}" for frame in line["stack"]]
+    text = "\n".join([*problems, *frames, repeat])
     title = f"{line['operator']}, call {line['call']}, comparison {line['sequence']}"
     return (
         f'<h2 class="bad">First wrong result: {html.escape(title)}</h2>'

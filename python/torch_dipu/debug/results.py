@@ -6,6 +6,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import json
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -62,6 +63,7 @@ class Comparison:
         random: Whether the operator draws random numbers.
         stack: Innermost Python callers; empty in threads that compute gradients.
         results: Sums over what the device has computed, for comparing runs.
+        saved: File with the call for `python -m torch_dipu replay`; "" without one.
     """
 
     sequence: int
@@ -72,6 +74,7 @@ class Comparison:
     random: bool
     stack: tuple[str, ...]
     results: tuple[Summary, ...] = ()
+    saved: str = ""
 
     @property
     def close(self) -> bool:
@@ -173,6 +176,11 @@ def json_line(comparison: Comparison) -> str:
     return json.dumps(fields, allow_nan=True) + "\n"
 
 
+def replay_command(saved: str) -> str:
+    """What repeats a saved call, for a shell."""
+    return f"python -m torch_dipu replay {shlex.quote(saved)}"
+
+
 def text(
     comparison: Comparison, actual: dict[str, Any], expected: dict[str, Any]
 ) -> str:
@@ -193,4 +201,6 @@ def text(
         lines.append("\t" + difference.verdict())
     if not comparison.close:
         lines += [f"\tcalled at {frame}" for frame in comparison.stack]
+    if comparison.saved:
+        lines.append(f"\trepeat it: {replay_command(comparison.saved)}")
     return "".join(line + "\n" for line in lines)
