@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "softdevice/base/config.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <limits>
+#include <string_view>
 
 #include "softdevice/base/machine.h"
 #include "softdevice/base/parse.h"
@@ -61,6 +65,28 @@ void readDebugging(Config* config) {
   config->counters = counters == 1;
 }
 
+// A misspelt name would be a setting, or a fault, that silently is not there.
+void checkNames(Config* config) {
+  constexpr std::string_view kPrefix = "SOFTDEVICE_";
+  constexpr std::array<std::string_view, 7> kNames = {
+      "COUNT",         "COUNTERS", "FAULTS", "MEMORY",
+      "SCHEDULE_SEED", "SPIN_US",  "TRACE"};
+  for (char* const* entry = environ; entry != nullptr && *entry; ++entry) {
+    std::string_view name(*entry);
+    name = name.substr(0, name.find('='));
+    if (name.substr(0, kPrefix.size()) != kPrefix) continue;
+    name.remove_prefix(kPrefix.size());
+    if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) continue;
+    if (!config->error.empty()) return;
+    config->error = std::string(kPrefix).append(name) +
+                    " is set, but there is no such setting. Unset it, or use "
+                    "one of";
+    for (const std::string_view known : kNames) {
+      config->error.append(" ").append(kPrefix).append(known);
+    }
+  }
+}
+
 // OMP_NUM_THREADS may be a list, one number per nesting level. What OpenMP
 // cannot read it ignores, and so does this library.
 int32_t teamThreads(int32_t cores) {
@@ -107,6 +133,7 @@ Config readConfig() {
   config.device_memory = std::min(config.device_memory, kMost);
   config.device_memory -= config.device_memory % kMemoryGranule;
   readDebugging(&config);
+  checkNames(&config);
   return config;
 }
 

@@ -50,6 +50,19 @@ TEST_F(ConfigTest, MemoryTakesSuffixes) {
   EXPECT_EQ(read("SOFTDEVICE_MEMORY", "1000").device_memory, 512u);
 }
 
+TEST_F(ConfigTest, UnknownNamesAreErrors) {
+  const std::string error = read("SOFTDEVICE_FAULT", "launch=1").error;
+  unsetenv("SOFTDEVICE_FAULT");
+  EXPECT_EQ(error,
+            "SOFTDEVICE_FAULT is set, but there is no such setting. Unset it, "
+            "or use one of SOFTDEVICE_COUNT SOFTDEVICE_COUNTERS "
+            "SOFTDEVICE_FAULTS SOFTDEVICE_MEMORY SOFTDEVICE_SCHEDULE_SEED "
+            "SOFTDEVICE_SPIN_US SOFTDEVICE_TRACE");
+  EXPECT_EQ(read("SOFTDEVICES", "1").error, "");
+  for (const char* name : kNames) setenv(name, "", 1);
+  EXPECT_EQ(readConfig().error, "") << "known, and empty";
+}
+
 TEST_F(ConfigTest, WrongValuesAreNamed) {
   for (const char* value : {"x", "-1", "17", "2x", "1.5"}) {
     const Config config = read("SOFTDEVICE_COUNT", value);
