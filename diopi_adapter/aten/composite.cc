@@ -5,11 +5,14 @@
 #include <ATen/ops/_assert_async.h>
 #include <ATen/ops/_embedding_bag_dense_backward.h>
 #include <ATen/ops/_embedding_bag_sparse_backward.h>
+#include <ATen/ops/batch_norm_gather_stats_with_counts.h>
 #include <ATen/ops/eq.h>
+#include <ATen/ops/full.h>
 
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <tuple>
 
 #include "diopi_adapter/aten/kernels.h"
 
@@ -59,6 +62,19 @@ at::Tensor embeddingBagBackward(
       scale_grad_by_freq, mode, per_sample_weights, padding_idx);
 }
 
+// `count` elements gave each row of `mean` and `invstd`.
+std::tuple<at::Tensor, at::Tensor> batchNormGatherStats(
+    const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd,
+    const std::optional<at::Tensor>& running_mean,
+    const std::optional<at::Tensor>& running_var, double momentum, double eps,
+    int64_t count) {
+  TORCH_CHECK(mean.dim() == 2, "batch_norm_gather_stats: mean has ", mean.dim(),
+              " dimensions; give it 2, a row for each part of the batch");
+  const at::Tensor counts = at::full({mean.size(0)}, count, mean.options());
+  return at::batch_norm_gather_stats_with_counts(
+      input, mean, invstd, running_mean, running_var, momentum, eps, counts);
+}
+
 }  // namespace
 
 void registerComposite(torch::Library& library) {
@@ -67,6 +83,8 @@ void registerComposite(torch::Library& library) {
   bind<"isposinf.out", isPosInfOut>(library);
   bind<"_functional_assert_async.msg", assertBefore>(library);
   bind<"_embedding_bag_backward", embeddingBagBackward>(library);
+  // Debug tools see the operator that it calls, see the aliases in ops.yaml.
+  library.impl("batch_norm_gather_stats", batchNormGatherStats);
 }
 
 }  // namespace dipu::aten

@@ -109,6 +109,36 @@ def test_it_is_the_batch_norm_of_the_whole(
     close(sums[0][3] + sums[1][3], b.grad)
 
 
+def test_equal_parts_need_one_count(native, device: str) -> None:
+    parts = [torch.randn(2, 3, 7).to(device) for _ in range(2)]
+    stats = [torch.batch_norm_stats(part, EPS) for part in parts]
+    running_mean, running_var = torch.zeros(3).to(device), torch.ones(3).to(device)
+    with native("batch_norm_gather_stats_with_counts"):
+        mean, invstd = torch.batch_norm_gather_stats(
+            parts[0],
+            torch.stack([mean for mean, _ in stats]),
+            torch.stack([invstd for _, invstd in stats]),
+            running_mean,
+            running_var,
+            MOMENTUM,
+            EPS,
+            14,
+        )
+    whole = torch.cat(parts).cpu()
+    var, expected = torch.var_mean(whole, (0, 2), correction=0)
+    torch.testing.assert_close(mean.cpu(), expected)
+    torch.testing.assert_close(invstd.cpu(), (var + EPS).rsqrt())
+    torch.testing.assert_close(running_mean.cpu(), expected * MOMENTUM)
+    unbiased = torch.var(whole, (0, 2))
+    torch.testing.assert_close(running_var.cpu(), 0.9 + unbiased * MOMENTUM)
+
+
+def test_one_count_needs_rows(device: str) -> None:
+    x, row = torch.randn(2, 3).to(device), torch.ones(3).to(device)
+    with pytest.raises(RuntimeError, match="a row for each part of the batch"):
+        torch.batch_norm_gather_stats(x, row, row, None, None, MOMENTUM, EPS, 2)
+
+
 def test_the_module_accepts_the_device(device: str) -> None:
     """Without a process group it is an ordinary batch normalization."""
     module = torch.nn.SyncBatchNorm(3).to(device)
