@@ -16,8 +16,10 @@ from torch_dipu import _C
 from torch_dipu.debug import uses
 from torch_dipu.debug.shadow import Mistake
 
-from tests.debug import stream_programs
-from tests.debug.stream_programs import CLEAN, RACES, Program, new_stream, ramp
+from tests.debug import racing_programs
+from tests.debug.race_free_programs import CLEAN
+from tests.debug.racing_programs import RACES
+from tests.debug.stream_programs import Program, current, new_stream, ramp, settled
 
 SEEDS = range(16)
 # More than any race needs to be seen.
@@ -115,13 +117,13 @@ def test_no_schedule_changes_a_program_without_races(
 
 def test_what_a_finding_says() -> None:
     with torch_dipu.sanitize_streams("silent") as report:
-        values(stream_programs.read_after_write)
+        values(racing_programs.read_after_write)
     text = str(report.findings[0])
     assert "nothing orders them" in text
     assert "add_.Tensor writes self: float32[1000] on the default stream of" in text
     assert "mul.Tensor reads self: float32[1000] on stream " in text
     first, second = (
-        marked(stream_programs.read_after_write, mark).strip()
+        marked(racing_programs.read_after_write, mark).strip()
         for mark in ("first", "second")
     )
     assert "wait for the default stream of dipu:0: late.wait_stream(early)" in text
@@ -131,7 +133,7 @@ def test_what_a_finding_says() -> None:
 
 def test_a_missing_record_stream_says_so() -> None:
     with torch_dipu.sanitize_streams("silent") as report:
-        values(stream_programs.freed_without_record_stream)
+        values(racing_programs.freed_without_record_stream)
     text = str(report.findings[0])
     assert "without record_stream" in text
     assert "call tensor.record_stream(stream) with stream " in text
@@ -261,7 +263,7 @@ def test_a_refused_launch_did_not_happen() -> None:
 
 def test_a_failed_operator_has_used_nothing() -> None:
     x, side = ramp(), new_stream()
-    (few,) = stream_programs.settled(torch.ones(7))
+    (few,) = settled(torch.ones(7))
     with torch_dipu.sanitize_streams("silent") as report:
         with side, pytest.raises(RuntimeError, match="size"):
             x.add_(few)
@@ -326,7 +328,7 @@ def test_happenings_do_not_pile_up() -> None:
 
 
 def current_event() -> torch.Event:
-    return stream_programs.current().record_event()
+    return current().record_event()
 
 
 def test_a_wrong_value_is_refused() -> None:
@@ -341,7 +343,7 @@ def test_it_may_be_switched_on_and_off_at_any_time(
     with contextlib.ExitStack() as stack:
         stack.callback(os.environ.pop, "DIPU_SANITIZE_STREAMS", None)
         os.environ["DIPU_SANITIZE_STREAMS"] = "1"
-        values(stream_programs.read_after_write)
+        values(racing_programs.read_after_write)
     assert "\n1 finding in " in capfd.readouterr().out
-    values(stream_programs.read_after_write)
+    values(racing_programs.read_after_write)
     assert capfd.readouterr().out == ""
