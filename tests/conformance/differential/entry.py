@@ -136,6 +136,14 @@ class Task:
         return widest
 
 
+def _shortened(text: str) -> str:
+    """Without its middle if it is too long: the end tells what is wrong."""
+    if len(text) <= _LONGEST:
+        return text
+    half = _LONGEST // 2
+    return f"{text[:half]} ... {text[-half:]}"
+
+
 @dataclasses.dataclass
 class CheckResult:
     """What one check of an entry found.
@@ -155,7 +163,7 @@ class CheckResult:
     def report(self, problem: str) -> None:
         """Adds a problem; texts of many are left out."""
         if len(self.problems) < _TOLD:
-            self.problems.append(" ".join(problem.split())[:_LONGEST])
+            self.problems.append(_shortened(" ".join(problem.split())))
 
 
 @dataclasses.dataclass

@@ -28,6 +28,15 @@ RESULTS = [
 ]
 
 
+def test_a_long_problem_keeps_its_end() -> None:
+    check = CheckResult()
+    check.report(f"sample 3 ({'Tensor, ' * 1000}): 1 element is wrong")
+    (problem,) = check.problems
+    assert problem.startswith("sample 3 (Tensor, ")
+    assert problem.endswith("Tensor, ): 1 element is wrong")
+    assert len(problem) < 600
+
+
 def test_statuses() -> None:
     assert [r.status for r in RESULTS] == [
         "native",
