@@ -60,7 +60,9 @@ std::tuple<at::Tensor, at::Tensor> nativeDropout(const at::Tensor& input,
 
 at::Tensor nativeDropoutBackward(const at::Tensor& grad_output,
                                  const at::Tensor& mask, double scale) {
-  at::Tensor kept = mask.to(grad_output.scalar_type()).mul_(grad_output);
+  at::Tensor kept = mask.to(grad_output.scalar_type(), /*non_blocking=*/false,
+                            /*copy=*/true)
+                        .mul_(grad_output);
   // Gradients of integers, which PyTorch does not refuse, become floating.
   return kept.is_floating_point() ? kept.mul_(scale) : kept.mul(scale);
 }

@@ -217,6 +217,15 @@ def test_dropout_of_integers_has_floating_gradients(device: str) -> None:
     assert torch.equal(got.cpu(), expected)
 
 
+def test_dropout_of_bools_leaves_the_mask_alone(device: str) -> None:
+    grad = torch.tensor([True, False, True, False])
+    mask = torch.tensor([True, True, False, False])
+    moved = mask.to(device)
+    got = torch.ops.aten.native_dropout_backward(grad.to(device), moved, 2.0)
+    assert got.tolist() == [2, 0, 0, 0]
+    assert torch.equal(moved.cpu(), mask)
+
+
 def test_randperm_is_native(native, device: str) -> None:
     with native("randperm.generator_out"):
         torch.randperm(16, device=device)
