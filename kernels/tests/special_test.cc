@@ -49,6 +49,9 @@ TEST(Gamma, ZetaKnowsItsClosedForms) {
     expectClose(special::zeta(s, -1.5),
                 std::pow(-1.5, -s) + special::zeta(s, -0.5), 1e-13, s);
   }
+  // Next to a pole the distance to it must not be rounded away.
+  expectClose(special::zeta(2, -1e-30), 1e60, 1e-13, -1e-30);
+  expectClose(special::zeta(3, -1e-30), -1e90, 1e-13, -1e-30);
   EXPECT_EQ(special::zeta(1, 3), kInfinity);
   EXPECT_EQ(special::zeta(2, -1), kInfinity);
   EXPECT_EQ(special::zeta(std::nan(""), -1), kInfinity);

@@ -84,9 +84,9 @@ double zeta(double s, double q) {
   if (s != std::floor(s)) return kNaN;
   if (std::isinf(s)) return std::pow(q, -s);
   // The terms below 0 are those of two sums over positive numbers.
-  const double fraction = q - std::floor(q);
-  const double below = zetaPositive(s, 1 - fraction) - zetaPositive(s, 1 - q);
-  const double above = zetaPositive(s, fraction);
+  const double below =
+      zetaPositive(s, std::ceil(q) - q) - zetaPositive(s, 1 - q);
+  const double above = zetaPositive(s, q - std::floor(q));
   return std::fmod(s, 2) == 0 ? above + below : above - below;
 }
 
