@@ -97,6 +97,7 @@ bool keepsType(at::ScalarType type, const c10::Scalar& number) {
 }
 
 bool keepsTypes(at::TensorList tensors, const c10::Scalar& number) {
+  if (number.isBoolean()) return true;  // the least of all types
   return std::all_of(tensors.begin(), tensors.end(),
                      [&](const at::Tensor& tensor) {
                        return keepsType(tensor.scalar_type(), number);

@@ -311,3 +311,15 @@ def test_any_byte_but_zero_is_true(no_fallback, device: str) -> None:
         filled = x.masked_fill(bytes_.view(torch.bool), 9.0)
     assert chosen.tolist() == [-1, 1, 2, 3, -5, 5]
     assert filled.tolist() == [0, 9, 9, 9, 4, 9]
+
+
+@pytest.mark.parametrize("name", ["_foreach_add_", "_foreach_mul_"])
+def test_a_bool_keeps_the_types_of_lists(native, device: str, name: str) -> None:
+    host = [torch.arange(3.0), torch.arange(4), torch.arange(2).half()]
+    there = [t.to(device) for t in host]
+    getattr(torch, name)(host, True)
+    with native(f"{name}.Scalar"):
+        getattr(torch, name)(there, True)
+    for x, y in zip(there, host, strict=True):
+        assert x.dtype == y.dtype
+        assert torch.equal(x.cpu(), y)
