@@ -69,8 +69,8 @@ def _run(server: session.Session, entries: Sequence[Entry]) -> list[Result]:
     results = []
     try:
         for i, result in enumerate(server.run(tasks), 1):
-            print(f"[{i}/{len(tasks)}] {result.entry}: {result.status}", flush=True)
             results.append(result)
+            print(f"[{i}/{len(tasks)}] {result.entry}: {result.status}", flush=True)
     except KeyboardInterrupt:
         print(f"ended after {len(results)} of {len(tasks)} entries")
     return sorted(results, key=lambda result: result.entry)
