@@ -4,6 +4,7 @@
 
 #include "kernels/compute/binary.h"
 #include "kernels/compute/compute_dispatch.h"
+#include "kernels/compute/power_math.h"
 #include "kernels/compute/stored_number.h"
 
 namespace dipu::kernels {
@@ -31,6 +32,8 @@ struct Power {
   T operator()(T base, T exponent) const {
     if constexpr (std::is_integral_v<T>) {
       return integerPower(base, exponent);
+    } else if constexpr (std::is_same_v<T, float>) {
+      return math::pow(base, exponent);
     } else {
       return std::pow(base, exponent);
     }

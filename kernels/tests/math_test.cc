@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
+
+#include "kernels/compute/power_math.h"
 
 namespace dipu::kernels {
 namespace {
@@ -62,6 +65,50 @@ TEST(Math, GivesTheNormalDistribution) {
   EXPECT_EQ(math::normalCdf(std::numeric_limits<float>::infinity()), 1.0f);
   EXPECT_TRUE(
       std::isnan(math::normalCdf(std::numeric_limits<float>::quiet_NaN())));
+}
+
+TEST(Math, PowersStayWithinOneUlpOfTheLibrary) {
+  std::mt19937 random(1);
+  double worst = 0;
+  for (int i = 0; i < 1000000; ++i) {
+    const auto x = bitCast<float>(static_cast<uint32_t>(random()));
+    // Exponents that keep a good part of the results finite.
+    const float y = std::ldexp(static_cast<float>(random()) - 2147483648.0f,
+                               -20 - static_cast<int>(random() % 16));
+    const double want = std::pow(double{x}, double{y});
+    const float got = math::pow(x, y);
+    const auto rounded = static_cast<float>(want);
+    if (std::isnan(rounded) || std::isinf(rounded)) {
+      ASSERT_EQ(std::isnan(rounded), std::isnan(got)) << x << " " << y;
+      if (std::isinf(rounded)) {
+        ASSERT_EQ(got, rounded) << x << " " << y;
+      }
+    } else {
+      worst = std::max(worst, ulps(got, want));
+    }
+  }
+  EXPECT_LT(worst, 1.0);
+}
+
+TEST(Math, PowersOfSpecialNumbersAreTheLibrarys) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  const float numbers[] = {0.0f,        -0.0f,      1.0f,        -1.0f,
+                           2.0f,        -2.0f,      0.5f,        -0.5f,
+                           3.0f,        -3.0f,      kInfinity,   -kInfinity,
+                           kNaN,        1e-45f,     -1e-45f,     3.4e38f,
+                           -3.4e38f,    1.5f,       16777215.0f, -16777215.0f,
+                           16777216.0f, 8388609.0f, 1e10f,       0.9999999f};
+  for (const float x : numbers) {
+    for (const float y : numbers) {
+      const float want = std::pow(x, y);
+      const float got = math::pow(x, y);
+      EXPECT_EQ(std::isnan(want), std::isnan(got)) << x << " " << y;
+      if (std::isnan(want)) continue;
+      EXPECT_FLOAT_EQ(got, want) << x << " " << y;
+      EXPECT_EQ(std::signbit(got), std::signbit(want)) << x << " " << y;
+    }
+  }
 }
 
 TEST(Math, TreatsEndsOfTheRangeLikeTheLibrary) {
