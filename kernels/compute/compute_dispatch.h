@@ -7,6 +7,8 @@
 // captures are already of type T, so nothing is converted inside the loop.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/compute/dispatch.h"
 #include "kernels/compute/elementwise.h"
 
@@ -31,6 +33,10 @@ Status applyUnary(const Queue& queue, const F& f, int32_t cost,
   static constexpr Kernel kKernel = makeKernel<F, T, T>();
   Kernel kernel = kKernel;
   kernel.cost = cost;
+  // The functions of math.h; those of double are calls of the C library.
+  if constexpr (std::is_same_v<T, float>) {
+    kernel.wide = &DenseLoopOf<F, T, T>::runWide;
+  }
   return elementwise(queue, kernel, f, {&out, &a});
 }
 

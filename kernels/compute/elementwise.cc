@@ -86,10 +86,14 @@ bool allDense(const Kernel& kernel, const TensorView* const* views) {
   return true;
 }
 
+DenseLoop loopOf(const Kernel& kernel) {
+  return kernel.wide != nullptr && hasWideVectors() ? kernel.wide : kernel.loop;
+}
+
 Status launchDense(const Queue& queue, const Kernel& kernel, const void* op,
                    std::size_t op_bytes, const TensorView* const* views) {
   DenseTask task;
-  task.loop = kernel.loop;
+  task.loop = loopOf(kernel);
   task.count = views[0]->numel;
   task.cost = kernel.cost;
   task.operands = static_cast<uint8_t>(kernel.operands);
@@ -111,7 +115,7 @@ Status launchStrided(const Queue& queue, const Kernel& kernel, const void* op,
                      std::size_t op_bytes, const TensorView* const* views,
                      const Domain& domain, int64_t chunk) {
   StridedTask task;
-  task.loop = kernel.loop;
+  task.loop = loopOf(kernel);
   std::memcpy(task.op, op, op_bytes);
   task.operands = static_cast<uint8_t>(kernel.operands);
   task.outputs = static_cast<uint8_t>(kernel.outputs);

@@ -27,6 +27,7 @@
 #include "kernels/compute/queue.h"
 #include "kernels/compute/status.h"
 #include "kernels/compute/tensor_view.h"
+#include "kernels/compute/wide.h"
 
 namespace dipu::kernels {
 
@@ -43,6 +44,7 @@ using DenseLoop = void (*)(const void* op, void* const* p, int64_t count);
 // How to run one operator. `types` are the element types the loop works on.
 struct Kernel {
   DenseLoop loop = nullptr;  // nullptr converts operand 1 to operand 0
+  DenseLoop wide = nullptr;  // if not nullptr: the same with wide vectors
   int32_t operands = 0;
   int32_t outputs = 1;
   int32_t cost = 1;     // per element, relative to an addition
@@ -66,6 +68,16 @@ struct DenseLoopOf<Op, R> {
 template <typename Op, typename R, typename A>
 struct DenseLoopOf<Op, R, A> {
   static void run(const void* state, void* const* p, int64_t count) {
+    runInline(state, p, count);
+  }
+  DIPU_WIDE static void runWide(const void* state, void* const* p,
+                                int64_t count) {
+    runInline(state, p, count);
+  }
+
+ private:
+  [[gnu::always_inline]] static void runInline(const void* state,
+                                               void* const* p, int64_t count) {
     const Op op = *static_cast<const Op*>(state);
     R* out = static_cast<R*>(p[0]);
     const A* a = static_cast<const A*>(p[1]);

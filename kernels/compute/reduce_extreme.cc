@@ -7,6 +7,7 @@
 #include "kernels/compute/lanes.h"
 #include "kernels/compute/reduce.h"
 #include "kernels/compute/reducer.h"
+#include "kernels/compute/wide.h"
 
 namespace dipu::kernels {
 namespace {
@@ -59,6 +60,12 @@ struct ValueOp {
 
   // Of a multiple of kLanes elements.
   static T block(const T* x, int64_t count) {
+    return hasWideVectors() ? blockWide(x, count) : blockInline(x, count);
+  }
+  DIPU_WIDE static T blockWide(const T* x, int64_t count) {
+    return blockInline(x, count);
+  }
+  [[gnu::always_inline]] static T blockInline(const T* x, int64_t count) {
     T lanes[kLanes];
     Mask nan[kLanes];
     for (int64_t k = 0; k < kLanes; ++k) {
@@ -81,7 +88,27 @@ struct ValueOp {
   static Mask isNan(T x) { return x != x ? Mask(-1) : Mask(0); }
   void columns(T* acc, const T* x, int64_t stride, int64_t rows, int64_t count,
                int64_t) const {
-    for (int64_t row = 0; row < rows; ++row, x += stride) {
+    hasWideVectors() ? columnsWide(acc, x, stride, rows, count)
+                     : columnsInline(acc, x, stride, rows, count);
+  }
+  DIPU_WIDE static void columnsWide(T* acc, const T* x, int64_t stride,
+                                    int64_t rows, int64_t count) {
+    columnsInline(acc, x, stride, rows, count);
+  }
+  [[gnu::always_inline]] static void columnsInline(T* acc, const T* x,
+                                                   int64_t stride, int64_t rows,
+                                                   int64_t count) {
+    int64_t row = 0;
+    for (; row + 4 <= rows; row += 4, x += 4 * stride) {
+#pragma GCC ivdep
+      for (int64_t j = 0; j < count; ++j) {
+        T best = stronger<T, max>(acc[j], x[j]);
+        best = stronger<T, max>(best, x[j + stride]);
+        best = stronger<T, max>(best, x[j + 2 * stride]);
+        acc[j] = stronger<T, max>(best, x[j + 3 * stride]);
+      }
+    }
+    for (; row < rows; ++row, x += stride) {
 #pragma GCC ivdep
       for (int64_t j = 0; j < count; ++j) {
         acc[j] = stronger<T, max>(acc[j], x[j]);

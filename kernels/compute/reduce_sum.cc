@@ -5,11 +5,15 @@
 #include "kernels/compute/lanes.h"
 #include "kernels/compute/reduce.h"
 #include "kernels/compute/reducer.h"
+#include "kernels/compute/wide.h"
 
 namespace dipu::kernels {
 namespace {
 
-constexpr int64_t kBlock = 512;  // elements that are summed in float32
+constexpr int64_t kBlock = 1024;  // elements that are summed in float32
+// Columns that are reduced side by side: their sums stay in the first-level
+// cache, and each row is read in pieces that the processor fetches ahead.
+constexpr int64_t kTile = 512;
 
 // Accumulates T in Wide through Fold, whose partial results are of type T.
 template <typename T, typename Wide, typename Fold>
@@ -35,6 +39,12 @@ struct FoldOp {
 
   // Of a multiple of kLanes elements.
   static T block(const T* x, int64_t count) {
+    return hasWideVectors() ? blockWide(x, count) : blockInline(x, count);
+  }
+  DIPU_WIDE static T blockWide(const T* x, int64_t count) {
+    return blockInline(x, count);
+  }
+  [[gnu::always_inline]] static T blockInline(const T* x, int64_t count) {
     T lanes[kLanes];
     for (int64_t k = 0; k < kLanes; ++k) lanes[k] = x[k];
     for (int64_t i = kLanes; i < count; i += kLanes) {
@@ -56,26 +66,43 @@ struct FoldOp {
 
   static void takeRows(Acc* acc, const T* x, int64_t stride, int64_t rows,
                        int64_t count) {
-    int64_t j = 0;
-    for (; j + kLanes <= count; j += kLanes) {
-      T lanes[kLanes];
-      for (T& lane : lanes) lane = static_cast<T>(Fold::kStart);
-      for (int64_t row = 0; row < rows; ++row) {
-        const T* from = x + row * stride + j;
-        for (int64_t k = 0; k < kLanes; ++k) {
+    hasWideVectors() ? takeRowsWide(acc, x, stride, rows, count)
+                     : takeRowsInline(acc, x, stride, rows, count);
+  }
+  DIPU_WIDE static void takeRowsWide(Acc* acc, const T* x, int64_t stride,
+                                     int64_t rows, int64_t count) {
+    takeRowsInline(acc, x, stride, rows, count);
+  }
+  [[gnu::always_inline]] static void takeRowsInline(Acc* acc, const T* x,
+                                                    int64_t stride,
+                                                    int64_t rows,
+                                                    int64_t count) {
+    T lanes[kTile];
+    for (int64_t begin = 0; begin < count; begin += kTile) {
+      const int64_t some = std::min(kTile, count - begin);
+      for (int64_t k = 0; k < some; ++k) lanes[k] = T(Fold::kStart);
+      int64_t row = 0;
+      for (; row + 4 <= rows; row += 4) {
+        takeFour(lanes, x + row * stride + begin, stride, some);
+      }
+      for (; row < rows; ++row) {
+        const T* from = x + row * stride + begin;
+        for (int64_t k = 0; k < some; ++k) {
           lanes[k] = Fold::apply(lanes[k], from[k]);
         }
       }
-      for (int64_t k = 0; k < kLanes; ++k) {
-        acc[j + k] = Fold::apply(acc[j + k], Wide(lanes[k]));
+      for (int64_t k = 0; k < some; ++k) {
+        acc[begin + k] = Fold::apply(acc[begin + k], Wide(lanes[k]));
       }
     }
-    for (; j < count; ++j) {
-      T lane = static_cast<T>(Fold::kStart);
-      for (int64_t row = 0; row < rows; ++row) {
-        lane = Fold::apply(lane, x[row * stride + j]);
-      }
-      acc[j] = Fold::apply(acc[j], Wide(lane));
+  }
+
+  [[gnu::always_inline]] static void takeFour(T* lanes, const T* x,
+                                              int64_t stride, int64_t count) {
+    for (int64_t k = 0; k < count; ++k) {
+      const T first = Fold::apply(x[k], x[k + stride]);
+      const T second = Fold::apply(x[k + 2 * stride], x[k + 3 * stride]);
+      lanes[k] = Fold::apply(lanes[k], Fold::apply(first, second));
     }
   }
 

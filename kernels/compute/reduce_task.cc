@@ -31,8 +31,10 @@ struct Offsets {
 Offsets offsetsOf(const ReduceDim* dims, int32_t count, int64_t number) {
   Offsets result;
   for (int32_t i = 0; i < count; ++i) {
-    const int64_t at = number % dims[i].size;
-    number /= dims[i].size;
+    // A division takes as long as a hundred additions; the last needs none.
+    const int64_t rest = i + 1 < count ? number / dims[i].size : 0;
+    const int64_t at = number - rest * dims[i].size;
+    number = rest;
     result.in += at * dims[i].in;
     result.out += at * dims[i].out;
     result.index += at * dims[i].index;
@@ -56,7 +58,11 @@ class Run {
   // Takes rows [begin, end) of `count` columns that start at `base`.
   void takeRows(unsigned char* acc, const char* base, int64_t count,
                 int64_t begin, int64_t end) const;
-  void finish(const unsigned char* acc, const Offsets& at, int64_t count) const;
+  // Results [begin, end), each of which is a single run.
+  void shortRows(int64_t begin, int64_t end) const;
+  // Writes `count` results, which lie side by side along `dim`.
+  void finish(const unsigned char* acc, const Offsets& at, int64_t count,
+              const ReduceDim& dim) const;
 
   int64_t runsPerResult() const {
     return product(t_.reduced(), t_.reduced_dims) * pieces();
@@ -85,24 +91,45 @@ void Run::takeRuns(unsigned char* acc, const char* base, int64_t begin,
                    int64_t end) const {
   const int64_t count = pieces();
   for (int64_t run = begin; run < end; ++run) {
-    const int64_t first = run % count * kRun;
-    const Offsets at = offsetsOf(t_.reduced(), t_.reduced_dims, run / count);
+    const int64_t number = count == 1 ? run : run / count;
+    const int64_t first = (run - number * count) * kRun;
+    const Offsets at = offsetsOf(t_.reduced(), t_.reduced_dims, number);
     takeRun(acc, base + at.in + first * t_.inner.in,
             std::min(kRun, t_.inner.size - first), first);
   }
 }
 
-void Run::finish(const unsigned char* acc, const Offsets& at,
-                 int64_t count) const {
+void Run::finish(const unsigned char* acc, const Offsets& at, int64_t count,
+                 const ReduceDim& dim) const {
   alignas(64) unsigned char values[kColumns * 8];
   int64_t positions[kColumns];
   r_.finish(t_.op, values, t_.indices != nullptr ? positions : nullptr, acc,
             count);
   const auto item = static_cast<int64_t>(itemSize(r_.output));
   if (t_.store != nullptr)
-    t_.store(t_.out + at.out, t_.inner.out, values, item, count);
+    t_.store(t_.out + at.out, dim.out, values, item, count);
   if (t_.indices != nullptr) {
-    t_.store_index(t_.indices + at.index, t_.inner.index, positions, 8, count);
+    t_.store_index(t_.indices + at.index, dim.index, positions, 8, count);
+  }
+}
+
+// Results are begun and finished some at a time, for that costs as much as a
+// few hundred elements.
+void Run::shortRows(int64_t begin, int64_t end) const {
+  constexpr int64_t kBatch = 16;
+  const ReduceDim& dim = t_.kept()[0];
+  alignas(16) unsigned char acc[kBatch * kMaxAccBytes];
+  while (begin < end) {
+    const int64_t left = dim.size - begin % dim.size;
+    const int64_t count = std::min({kBatch, end - begin, left});
+    const Offsets at = offsetsOf(t_.kept(), t_.kept_dims, begin);
+    r_.start(t_.op, acc, count);
+    for (int64_t k = 0; k < count; ++k) {
+      takeRun(acc + k * r_.acc_bytes, t_.input + at.in + k * dim.in,
+              t_.inner.size, 0);
+    }
+    finish(acc, at, count, dim);
+    begin += count;
   }
 }
 
@@ -111,6 +138,11 @@ void Run::rows() const {
   const int64_t runs = runsPerResult();
   const int64_t run_length = std::min(kRun, t_.inner.size);
   constexpr int64_t kFew = 8;
+  if (runs == 1 && t_.kept_dims > 0) {
+    parallelFor(results, grainFor(run_length),
+                [this](int64_t begin, int64_t end) { shortRows(begin, end); });
+    return;
+  }
   if (results >= kFew || runs == 1) {
     parallelFor(results, grainFor(runs * run_length),
                 [&](int64_t begin, int64_t end) {
@@ -119,7 +151,7 @@ void Run::rows() const {
                     const Offsets at = offsetsOf(t_.kept(), t_.kept_dims, i);
                     r_.start(t_.op, acc, 1);
                     takeRuns(acc, t_.input + at.in, 0, runs);
-                    finish(acc, at, 1);
+                    finish(acc, at, 1, t_.inner);
                   }
                 });
     return;
@@ -139,7 +171,7 @@ void Run::rows() const {
       if (!used[piece]) continue;
       r_.merge(t_.op, partial, partial + piece * kMaxAccBytes, 1);
     }
-    finish(partial, at, 1);
+    finish(partial, at, 1, t_.inner);
   }
 }
 
@@ -190,7 +222,7 @@ void Run::columns() const {
         const Offsets at = place(unit, &first, &count);
         r_.start(t_.op, acc, count);
         takeRows(acc, t_.input + at.in, count, 0, rows);
-        finish(acc, at, count);
+        finish(acc, at, count, t_.inner);
       }
     });
     return;
@@ -216,7 +248,7 @@ void Run::columns() const {
       if (!used[piece]) continue;
       r_.merge(t_.op, partial.get(), partial.get() + piece * acc_row, count);
     }
-    finish(partial.get(), at, count);
+    finish(partial.get(), at, count, t_.inner);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "kernels/compute/parallel.h"
 #include "kernels/compute/softmax/line_kernels.h"
 #include "kernels/compute/status.h"
+#include "kernels/compute/wide.h"
 #include "kernels/compute/worker_buffer.h"
 
 namespace dipu::kernels {
@@ -66,6 +67,17 @@ void storeBundle(const ComputeType<T>* from, int64_t stride, int64_t length,
 }
 
 template <typename T>
+DIPU_WIDE void softmaxLineWide(SoftmaxKind kind, const T* x, int64_t n, T* y) {
+  softmaxLine(kind, x, n, y);
+}
+
+template <typename T>
+DIPU_WIDE void softmaxBackwardLineWide(SoftmaxKind kind, const T* g, const T* y,
+                                       int64_t n, T* d) {
+  softmaxBackwardLine(kind, g, y, n, d);
+}
+
+template <typename T>
 void forward(SoftmaxKind kind, const Lines<2>& lines, T* out, const T* input) {
   using C = ComputeType<T>;
   const int64_t n = lines.length;
@@ -87,7 +99,8 @@ void forward(SoftmaxKind kind, const Lines<2>& lines, T* out, const T* input) {
       const C* x = loadLine(input + lines.offset(line, 1),
                             lines.line_strides[1], n, buffer);
       C* y = openLine(to, lines.line_strides[0], buffer);
-      softmaxLine(kind, x, n, y);
+      hasWideVectors() ? softmaxLineWide(kind, x, n, y)
+                       : softmaxLine(kind, x, n, y);
       storeLine(y, n, to, lines.line_strides[0]);
     }
   });
@@ -121,7 +134,8 @@ void backward(SoftmaxKind kind, const Lines<3>& lines, T* grad_input,
       const C* y = loadLine(output + lines.offset(line, 2),
                             lines.line_strides[2], n, buffer + n);
       C* d = openLine(to, lines.line_strides[0], buffer);
-      softmaxBackwardLine(kind, g, y, n, d);
+      hasWideVectors() ? softmaxBackwardLineWide(kind, g, y, n, d)
+                       : softmaxBackwardLine(kind, g, y, n, d);
       storeLine(d, n, to, lines.line_strides[0]);
     }
   });
