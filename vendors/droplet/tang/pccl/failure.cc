@@ -22,8 +22,10 @@ pcclResult_t fail(pcclResult_t code, const char* format, ...) {
 }
 
 pcclResult_t failOfTang(const char* call, tangError_t error) {
-  return fail(pcclUnhandledTangError, "%s: %s", call,
-              tangGetErrorString(error));
+  // That of a child that was forked when it was too late.
+  const bool is_misuse = error == tangErrorIllegalState;
+  return fail(is_misuse ? pcclInvalidUsage : pcclUnhandledTangError, "%s: %s",
+              call, tangGetErrorString(error));
 }
 
 }  // namespace dipu::pccl

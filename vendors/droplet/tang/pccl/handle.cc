@@ -60,6 +60,10 @@ std::shared_ptr<Communicator> takeCommunicator(pcclComm_t comm) {
 }
 
 pcclResult_t noHandle(const char* function, pcclComm_t comm) {
+  int count = 0;
+  if (tangError_t error = tangGetDeviceCount(&count)) {
+    return failOfTang(function, error);
+  }
   return fail(pcclInvalidArgument,
               "%s: %p is no communicator of this process, or has ended",
               function, static_cast<const void*>(comm));

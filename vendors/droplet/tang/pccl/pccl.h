@@ -4,7 +4,9 @@
  *
  * Names, order of arguments and values are those of the vendor's library, the
  * declarations are this project's own. A communicator joins ranks, one device
- * each, that are processes of one user on one machine, or threads.
+ * each, that are processes of one user on one machine, or threads. Threads
+ * mind that tangFree waits for all devices of the process, and so for ranks
+ * that wait for the thread.
  *
  * Every collective is enqueued on `stream` and returns at once; all ranks call
  * it in the same order. Counts are in elements. Collectives may be in place
