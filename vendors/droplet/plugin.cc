@@ -46,6 +46,7 @@ constexpr dipu_vendor makeVendor() {
   vendor.stream = &kStreamApi;
   vendor.event = &kEventApi;
   vendor.operators = &kOperatorsApi;
+  vendor.communicator = &kCommunicatorApi;
   vendor.graph = &kGraphApi;
   vendor.ipc = &kIpcApi;
   return vendor;

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 #include "core/plugin_kit/error.h"
 
@@ -33,6 +34,17 @@ dipu_stream* makeStream(int32_t device) {
   return stream;
 }
 
+// Of one rank.
+dipu_communicator* makeCommunicator() {
+  const dipu_communicator_api& api = *vendor().communicator;
+  std::vector<char> id(api.unique_id_size);
+  EXPECT_TRUE(ok(api.get_unique_id(id.data())));
+  const dipu_communicator_create_args args{sizeof(args), 0, 0, 1, 0, id.data()};
+  dipu_communicator* communicator = nullptr;
+  EXPECT_TRUE(ok(api.create(&args, &communicator)));
+  return communicator;
+}
+
 Handles makeHandles() {
   Handles h;
   h.stream = makeStream(0);
@@ -44,6 +56,7 @@ Handles makeHandles() {
   EXPECT_TRUE(ok(vendor().memory->set_async(h.memory, 0, 1, 8, h.stream)));
   EXPECT_TRUE(ok(graph.end_capture(h.stream, &h.graph)));
   EXPECT_TRUE(ok(graph.instantiate(h.graph, &h.exec)));
+  h.communicator = makeCommunicator();
   return h;
 }
 
@@ -55,6 +68,7 @@ Calls makeCalls(const Handles& h) {
   static const dipu_event_api& event = *vendor().event;
   static const dipu_graph_api& graph = *vendor().graph;
   static const dipu_ipc_api& ipc = *vendor().ipc;
+  static const dipu_communicator_api& comm = *vendor().communicator;
   static int32_t number = 0;
   static size_t sizes[2];
   static void* pointer = nullptr;
@@ -70,6 +84,9 @@ Calls makeCalls(const Handles& h) {
   info.struct_size = sizeof(info);
   const auto nothing = [](void*) {};
   static const dipu_stream_create_args args{sizeof(args), 0, 0};
+  static dipu_communicator* new_communicator = nullptr;
+  static const dipu_communicator_create_args rank{sizeof(rank), 0, 0, 1, 0,
+                                                  bytes};
   return {
       {"get_count", [] { return device.get_count(&number); }},
       {"set_current", [] { return device.set_current(1); }},
@@ -117,6 +134,45 @@ Calls makeCalls(const Handles& h) {
       {"graph.launch", [=] { return graph.launch(h.exec, h.stream); }},
       {"export_memory", [=] { return ipc.export_memory(0, h.memory, bytes); }},
       {"open_memory", [] { return ipc.open_memory(0, bytes, &pointer); }},
+      {"communicator.create",
+       [] { return comm.create(&rank, &new_communicator); }},
+      {"get_async_error", [=] { return comm.get_async_error(h.communicator); }},
+      {"all_reduce",
+       [=] {
+         return comm.all_reduce(h.communicator, h.memory, h.memory, 1,
+                                DIPU_DTYPE_INT32, DIPU_REDUCE_SUM, h.stream);
+       }},
+      {"broadcast",
+       [=] {
+         return comm.broadcast(h.communicator, h.memory, h.memory, 1,
+                               DIPU_DTYPE_INT32, 0, h.stream);
+       }},
+      {"reduce",
+       [=] {
+         return comm.reduce(h.communicator, h.memory, h.memory, 1,
+                            DIPU_DTYPE_INT32, DIPU_REDUCE_SUM, 0, h.stream);
+       }},
+      {"all_gather",
+       [=] {
+         return comm.all_gather(h.communicator, h.memory, h.memory, 1,
+                                DIPU_DTYPE_INT32, h.stream);
+       }},
+      {"reduce_scatter",
+       [=] {
+         return comm.reduce_scatter(h.communicator, h.memory, h.memory, 1,
+                                    DIPU_DTYPE_INT32, DIPU_REDUCE_SUM,
+                                    h.stream);
+       }},
+      {"send",
+       [=] {
+         return comm.send(h.communicator, h.memory, 1, DIPU_DTYPE_INT32, 0,
+                          h.stream);
+       }},
+      {"recv",
+       [=] {
+         return comm.recv(h.communicator, h.memory, 1, DIPU_DTYPE_INT32, 0,
+                          h.stream);
+       }},
   };
 }
 
@@ -130,6 +186,7 @@ bool release(const Handles& h) {
   vendor().event->destroy(h.event);
   vendor().graph->destroy(h.graph);
   vendor().graph->destroy_exec(h.exec);
+  vendor().communicator->destroy(h.communicator);
   return true;
 }
 

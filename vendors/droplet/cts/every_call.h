@@ -27,6 +27,7 @@ struct Handles {
   dipu_event* event = nullptr;
   dipu_graph* graph = nullptr;
   dipu_graph_exec* exec = nullptr;
+  dipu_communicator* communicator = nullptr;
 };
 
 // Makes one of each, on device 0.
@@ -34,8 +35,8 @@ Handles makeHandles();
 
 using Calls = std::map<std::string, std::function<dipu_error*()>>;
 
-// By name, all calls that can fail but get_current, which knows the calling
-// thread's choice without asking anybody.
+// By name, all calls that can fail but those that ask no device: get_current,
+// get_unique_id, group_start and group_end.
 Calls makeCalls(const Handles& handles);
 
 // Makes all calls that cannot fail.
