@@ -168,13 +168,12 @@ const char* pcclGetErrorString(pcclResult_t result) {
 }
 
 const char* pcclGetLastError(pcclComm_t comm) {
-  thread_local std::string text;
   const std::shared_ptr<Communicator> communicator =
       comm == nullptr ? nullptr : findCommunicator(comm);
-  text.clear();
+  std::string text;
   if (communicator != nullptr) communicator->failure(&text);
-  if (text.empty()) text = dipu::pccl::lastFailure();
-  return text.c_str();
+  if (!text.empty()) dipu::pccl::setLastFailure(text);
+  return dipu::pccl::lastFailure();
 }
 
 pcclResult_t pcclCommCount(const pcclComm_t comm, int* count) {

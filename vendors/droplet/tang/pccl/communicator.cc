@@ -121,7 +121,7 @@ pcclResult_t Communicator::join(const pcclUniqueId& id) {
   if (result == pcclSuccess) return result;
   std::string text;
   failure(&text);
-  lastFailure() = text;
+  setLastFailure(text);
   return result;
 }
 

@@ -2,22 +2,34 @@
 #include "vendors/droplet/tang/pccl/failure.h"
 
 #include <cstdarg>
+#include <cstddef>
 #include <cstdio>
+#include <cstring>
 
 namespace dipu::pccl {
 
-std::string& lastFailure() {
-  thread_local std::string text;
-  return text;
+namespace {
+
+// No string: a destructor per thread would have to run while threads end.
+constexpr std::size_t kTextBytes = 1024;
+thread_local char last_text[kTextBytes];
+
+}  // namespace
+
+const char* lastFailure() { return last_text; }
+
+void setLastFailure(const std::string& text) {
+  std::snprintf(last_text, sizeof(last_text), "%s", text.c_str());
 }
 
 pcclResult_t fail(pcclResult_t code, const char* format, ...) {
-  char text[512];
+  // What is formatted may hold the text of before.
+  char text[kTextBytes];
   va_list arguments;
   va_start(arguments, format);
   std::vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
-  lastFailure() = text;
+  std::memcpy(last_text, text, sizeof(text));
   return code;
 }
 

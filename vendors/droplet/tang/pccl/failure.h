@@ -15,7 +15,8 @@ namespace dipu::pccl {
 // The same for a failure of tang, with its text.
 pcclResult_t failOfTang(const char* call, tangError_t error);
 
-// The text; what is assigned replaces it.
-std::string& lastFailure();
+// The text; "" if there was none. Valid until the thread's next failure.
+const char* lastFailure();
+void setLastFailure(const std::string& text);
 
 }  // namespace dipu::pccl

@@ -29,10 +29,8 @@ struct Group {
   std::vector<Request> requests;
 };
 
-Group& currentGroup() {
-  thread_local Group group;
-  return group;
-}
+// NULL outside of groups.
+thread_local Group* current_group = nullptr;
 
 bool isMessage(const Operation& operation) {
   return operation.call.kind == Kind::kSend ||
@@ -265,37 +263,36 @@ void dropWork(const Communicator& communicator) {
 }
 
 pcclResult_t submit(Request request) {
-  Group& group = currentGroup();
-  if (group.depth == 0) return launchOn(request.stream, {&request});
-  group.requests.push_back(std::move(request));
+  if (current_group == nullptr) return launchOn(request.stream, {&request});
+  current_group->requests.push_back(std::move(request));
   return pcclSuccess;
 }
 
 pcclResult_t spoilGroup(pcclResult_t code) {
-  Group& group = currentGroup();
-  if (group.depth > 0 && group.error == pcclSuccess) {
-    group.error = code;
-    group.failure = lastFailure();
+  Group* const group = current_group;
+  if (group != nullptr && code != pcclSuccess && group->error == pcclSuccess) {
+    group->error = code;
+    group->failure = lastFailure();
   }
   return code;
 }
 
-bool isGroupOpen() { return currentGroup().depth > 0; }
+bool isGroupOpen() { return current_group != nullptr; }
 
-void startGroup() { ++currentGroup().depth; }
+void startGroup() {
+  if (current_group == nullptr) current_group = new Group;
+  ++current_group->depth;
+}
 
 pcclResult_t endGroup() {
-  Group& group = currentGroup();
-  if (group.depth == 0) {
+  if (current_group == nullptr) {
     return fail(pcclInvalidUsage, "pcclGroupEnd without pcclGroupStart");
   }
-  if (--group.depth > 0) return pcclSuccess;
-  const std::vector<Request> requests = std::move(group.requests);
-  group.requests.clear();
-  const pcclResult_t error = std::exchange(group.error, pcclSuccess);
-  if (error == pcclSuccess) return launchAll(requests);
-  lastFailure() = "nothing of the group was enqueued: " + group.failure;
-  return error;
+  if (--current_group->depth > 0) return pcclSuccess;
+  const std::unique_ptr<Group> group(std::exchange(current_group, nullptr));
+  if (group->error == pcclSuccess) return launchAll(group->requests);
+  return fail(group->error, "nothing of the group was enqueued: %s",
+              group->failure.c_str());
 }
 
 }  // namespace dipu::pccl

@@ -23,7 +23,7 @@ struct Request {
 pcclResult_t submit(Request request);
 // The communicator has failed: forgets its work that has not begun.
 void dropWork(const Communicator& communicator);
-// A call of the thread's group is wrong, so nothing of the group happens.
+// Returns the code. If it is an error, nothing of the thread's group happens.
 pcclResult_t spoilGroup(pcclResult_t code);
 
 bool isGroupOpen();
