@@ -300,6 +300,7 @@ TEST_F(FaultTest, ADeviceThatFails) {
       resetDevice(self);
     }
   });
+  EXPECT_EQ(mappings(), 0) << "what was not run is kept";
 }
 
 TEST_F(FaultTest, StreamsThatCannotBeUsed) {

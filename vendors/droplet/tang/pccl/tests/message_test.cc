@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -109,20 +110,54 @@ TEST_F(MessageTest, OrderOfMessages) {
   });
 }
 
-// The sends are on one stream, the receives on another.
+// Often enough for messages to overtake, if they could.
+TEST_F(MessageTest, LongMessagesDoNotMix) {
+  runThreads(2, [](Rank& self) {
+    const Values values[] = {valuesOf(0, 1, kLong), valuesOf(0, 2, kLong)};
+    const DeviceArray<int32_t> first(values[0]);
+    const DeviceArray<int32_t> second(values[1]);
+    const auto call = [&](int32_t* data) {
+      return self.rank == 0
+                 ? pcclSend(data, kLong, pcclInt32, 1, self.comm, self.stream)
+                 : pcclRecv(data, kLong, pcclInt32, 0, self.comm, self.stream);
+    };
+    for (int i = 0; i < 30; ++i) {
+      for (const auto* array : {&first, &second}) {
+        if (self.rank == 0) break;
+        REQUIRE(tangMemsetAsync(array->get(), 0, kLong * sizeof(int32_t),
+                                self.stream) == tangSuccess);
+      }
+      REQUIRE(pcclGroupStart() == pcclSuccess);
+      REQUIRE(call(first.get()) == pcclSuccess);
+      REQUIRE(call(second.get()) == pcclSuccess);
+      REQUIRE(pcclGroupEnd() == pcclSuccess);
+      self.synchronize();
+      REQUIRE(self.asyncError() == pcclSuccess);
+      REQUIRE(first.read() == values[0] && second.read() == values[1]);
+    }
+  });
+}
+
+void waitUntilSet(void* flag) {
+  while (!*static_cast<std::atomic<bool>*>(flag)) std::this_thread::yield();
+}
+
+// Sends on one stream and receives on another are one piece of work: it comes
+// after what both streams had, and before what they get later.
 TEST_F(MessageTest, AGroupOfTwoStreams) {
   runThreads(2, [](Rank& self) {
+    constexpr std::size_t kBytes = kLong * sizeof(int32_t);
     tangStream_t other = nullptr;
     REQUIRE(tangStreamCreateWithFlags(&other, tangStreamNonBlocking) ==
             tangSuccess);
     const int peer = 1 - self.rank;
-    const DeviceArray<int32_t> send(kLong);
-    const Values expected = valuesOf(peer, 0, kLong);
     const DeviceArray<int32_t> source(valuesOf(self.rank, 0, kLong));
+    const DeviceArray<int32_t> send(kLong);
     const DeviceArray<int32_t> recv(kLong);
-    const DeviceArray<int32_t> copy(kLong);
-    const std::size_t bytes = kLong * sizeof(int32_t);
-    REQUIRE(tangMemcpyAsync(send.get(), source.get(), bytes,
+    std::atomic<bool> may_copy{false};
+    REQUIRE(tangLaunchHostFunc(self.stream, waitUntilSet, &may_copy) ==
+            tangSuccess);
+    REQUIRE(tangMemcpyAsync(send.get(), source.get(), kBytes,
                             tangMemcpyDeviceToDevice,
                             self.stream) == tangSuccess);
     REQUIRE(pcclGroupStart() == pcclSuccess);
@@ -131,11 +166,14 @@ TEST_F(MessageTest, AGroupOfTwoStreams) {
     REQUIRE(pcclSend(send.get(), kLong, pcclInt32, peer, self.comm,
                      self.stream) == pcclSuccess);
     REQUIRE(pcclGroupEnd() == pcclSuccess);
-    REQUIRE(tangMemcpyAsync(copy.get(), recv.get(), bytes,
-                            tangMemcpyDeviceToDevice, other) == tangSuccess);
+    REQUIRE(tangMemsetAsync(send.get(), 0, kBytes, self.stream) == tangSuccess);
+    // Long enough for work that does not wait, and for one rank to be first.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20 + 50 * self.rank));
+    may_copy = true;
     REQUIRE(tangStreamSynchronize(other) == tangSuccess);
-    EXPECT_EQ(copy.read(), expected);
     self.synchronize();
+    EXPECT_EQ(recv.read(), valuesOf(peer, 0, kLong));
+    EXPECT_EQ(send.read(), Values(kLong, 0));
     REQUIRE(tangStreamDestroy(other) == tangSuccess);
   });
 }

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstring>
 #include <set>
 #include <string>
 #include <thread>
@@ -36,18 +35,6 @@ std::set<std::string> entriesOf(const char* folder) {
 }
 
 std::size_t openFiles() { return entriesOf("/proc/self/fd").size(); }
-
-// Lines of the process's map that are of shared memory of pccl.
-int mappings() {
-  std::FILE* const file = std::fopen("/proc/self/maps", "r");
-  char line[512];
-  int count = 0;
-  while (std::fgets(line, sizeof(line), file) != nullptr) {
-    if (std::strstr(line, "memfd:pccl") != nullptr) ++count;
-  }
-  std::fclose(file);
-  return count;
-}
 
 void allReduce(const Rank& self, int32_t* data) {
   REQUIRE(pcclAllReduce(data, data, kCount, pcclInt32, pcclSum, self.comm,

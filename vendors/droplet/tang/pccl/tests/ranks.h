@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <thread>
@@ -20,6 +21,18 @@
 #include "vendors/droplet/tang/pccl/pccl.h"
 
 namespace dipu::pccl::testing {
+
+// Communicators whose memory this process has mapped.
+inline int mappings() {
+  std::FILE* const file = std::fopen("/proc/self/maps", "r");
+  char line[512];
+  int count = 0;
+  while (std::fgets(line, sizeof(line), file) != nullptr) {
+    if (std::strstr(line, "memfd:pccl") != nullptr) ++count;
+  }
+  std::fclose(file);
+  return count;
+}
 
 // In a thread or a process without assertions: ends the process.
 inline void require(bool condition, const char* text, int line) {
@@ -54,7 +67,10 @@ struct Rank {
   }
   // The failure, when it has come.
   std::string awaitFailure() const {
+    const auto start = std::chrono::steady_clock::now();
     while (asyncError() == pcclSuccess) {
+      REQUIRE(std::chrono::steady_clock::now() - start <
+              std::chrono::seconds(30));
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     return pcclGetLastError(comm);
