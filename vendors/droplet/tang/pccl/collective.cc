@@ -119,7 +119,8 @@ void Collective::run() {
 bool Collective::awaitAll(Counter RankBlock::* counter, uint32_t target) {
   for (int i = 1; i < ranks_; ++i) {
     const int peer = (rank_ + i) % ranks_;
-    if (!communicator_.await(peer, counter, target, call_)) return false;
+    if (!communicator_.await(peer, counter, target, call_, first_ + rounds_))
+      return false;
   }
   return true;
 }

@@ -212,7 +212,7 @@ std::string Communicator::stateOf(int peer) const {
          std::to_string(current & kNumbers);
 }
 
-std::string Communicator::troubleWith(int peer, const Patience& waited) const {
+std::string Communicator::lossOf(int peer) const {
   const RankBlock& block = segment_.rank(peer);
   const Presence presence = block.presence;
   if (presence == Presence::kLeft) {
@@ -223,23 +223,37 @@ std::string Communicator::troubleWith(int peer, const Patience& waited) const {
     return "which has died (process " + std::to_string(block.pid) + "), " +
            stateOf(peer);
   }
-  if (waited.elapsed() < timeout_) return "";
+  return "";
+}
+
+std::string Communicator::troubleWith(int peer, const Patience& waited) const {
+  const std::string loss = lossOf(peer);
+  if (!loss.empty() || waited.elapsed() < timeout_) return loss;
   return stateOf(peer) + ", for " + seconds(timeout_);
 }
 
+void Communicator::failFor(const Call& call, int peer,
+                           const std::string& trouble) {
+  fail(pcclRemoteError, describe(call) + " waits for rank " +
+                            std::to_string(peer) + ", " + trouble);
+}
+
 bool Communicator::await(int peer, Counter RankBlock::* counter,
-                         uint32_t target, const Call& call) {
+                         uint32_t target, const Call& call, uint32_t end) {
   Counter& awaited = segment_.rank(peer).*counter;
   if (awaited.reaches(target)) return true;
   Patience waited = patience();
-  while (!awaited.reaches(target)) {
+  for (int naps = 0; !awaited.reaches(target);) {
     if (waited.poll()) continue;
     awaited.sleep(awaited.value.load());
     const std::string trouble = troubleWith(peer, waited);
     if (awaited.reaches(target)) break;
-    if (!trouble.empty()) {
-      fail(pcclRemoteError, describe(call) + " waits for rank " +
-                                std::to_string(peer) + ", " + trouble);
+    if (!trouble.empty()) failFor(call, peer, trouble);
+    // The awaited rank may wait itself, for one that is gone.
+    const int other = naps++ % world_size_;
+    const std::string loss = lossOf(other);
+    if (!loss.empty() && !segment_.rank(other).done.reaches(end)) {
+      failFor(call, other, loss);
     }
     if (hasFailed()) return false;
   }

@@ -64,10 +64,11 @@ class Communicator {
   bool checkDevice();
 
   // Waits until `counter` of the rank `peer` reaches the target; false when the
-  // communicator has failed, for which peers that are gone and the time that
-  // has passed are reasons.
+  // communicator has failed. Reasons are a peer that is gone, time that has
+  // passed, and any rank that is gone before it was done with the round before
+  // `end`, the last one of the call.
   bool await(int peer, Counter RankBlock::* counter, uint32_t target,
-             const Call& call);
+             const Call& call, uint32_t end);
   // What this rank does, for messages to others.
   std::string ownState() const { return stateOf(rank_); }
   // What keeps `peer` from ever coming, as the end of a sentence; "" if nothing
@@ -102,6 +103,9 @@ class Communicator {
   pcclResult_t takeRank();
   pcclResult_t awaitOthers();
   std::string missingRanks() const;
+  // That the rank has died or left; "" if it has not.
+  std::string lossOf(int peer) const;
+  void failFor(const Call& call, int peer, const std::string& trouble);
   std::string stateOf(int peer) const;
 
   Segment segment_;

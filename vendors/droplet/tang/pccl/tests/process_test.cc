@@ -123,6 +123,25 @@ TEST_F(ProcessTest, AKilledSender) {
   EXPECT_EQ(WTERMSIG(waitFor(children[1])), SIGKILL);
 }
 
+// It does not hang in exit(), although its own work waits. It has given its
+// part, but the rank for which all wait will miss it.
+TEST_F(ProcessTest, ARankThatExitsWithWork) {
+  const auto children = startProcesses(3, makeId(), [](Rank& self) {
+    const DeviceArray<int32_t> data(Values(kCount, 1));
+    if (self.rank != 2) allReduce(self, data.get());
+    if (self.rank == 1) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      std::exit(0);
+    }
+    REQUIRE(
+        contains(self.awaitFailure(),
+                 "rank 0: AllReduce #1 (400003 x int32, sum) waits for rank "
+                 "1, which has died"));
+    self.synchronize();
+  });
+  for (const pid_t child : children) EXPECT_EQ(waitFor(child), 0);
+}
+
 TEST_F(ProcessTest, AStoppedRank) {
   setSettings(/*timeout_ms=*/500);
   const auto children = startProcesses(2, makeId(), [](Rank& self) {
