@@ -44,6 +44,15 @@ int run() {
 }  // namespace
 }  // namespace dipu::cts
 
+#ifdef __SANITIZE_THREAD__
+// The C library makes a thread's variables of an opened library when the thread
+// first uses them, and frees them when the stack goes to another thread. The
+// sanitizer does not see that the two threads take turns.
+extern "C" const char* __tsan_default_suppressions() {
+  return "race:_dl_deallocate_tls\n";
+}
+#endif
+
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   return dipu::cts::run();
