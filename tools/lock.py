@@ -35,9 +35,15 @@ def resolve(requirements: pathlib.Path, constraints: list[pathlib.Path]) -> list
 
 
 def pins_of(lock: str) -> list[str]:
-    """Returns the `name==version` parts of a lock's text."""
-    lines = (line.split()[0] for line in lock.splitlines() if line[:1].isalnum())
-    return list(lines)
+    """Returns the `name==version` parts of a lock's or requirements file's text."""
+    words = (line.split()[0] for line in lock.splitlines() if line[:1].isalnum())
+    return [word for word in words if "==" in word]
+
+
+def kept_pins(lock: str, requirements: str) -> list[str]:
+    """Returns the pins of a lock but those of packages that requirements.in pins."""
+    pinned = {pin.partition("==")[0] for pin in pins_of(requirements)}
+    return [pin for pin in pins_of(lock) if pin.partition("==")[0] not in pinned]
 
 
 def render(entries: list[Any]) -> str:
@@ -58,13 +64,15 @@ def main() -> None:
     parser.add_argument("--upgrade", action="store_true", help="forget old pins")
     args = parser.parse_args()
     lock = _ROOT / "requirements.lock"
+    requirements = _ROOT / "requirements.in"
     with tempfile.TemporaryDirectory() as scratch:
         constraints = []
         if lock.exists() and not args.upgrade:
             kept = pathlib.Path(scratch) / "kept.txt"
-            kept.write_text("\n".join(pins_of(lock.read_text())) + "\n")
+            pins = kept_pins(lock.read_text(), requirements.read_text())
+            kept.write_text("\n".join(pins) + "\n")
             constraints.append(kept)
-        entries = resolve(_ROOT / "requirements.in", constraints)
+        entries = resolve(requirements, constraints)
     lock.write_text(render(entries))
     print(f"{lock.name}: {len(entries)} packages")
 
