@@ -15,20 +15,14 @@ a type back.
 from __future__ import annotations
 
 import dataclasses
-import pathlib
-import sys
 from collections.abc import Iterator
 
 import yaml
 from absl import app, flags
 
-from diopi_adapter.codegen import model, nodes, parse
+from diopi_adapter.codegen import command, nodes, parse
 
 _RULES = flags.DEFINE_string("rules", None, "Path of conversions.yaml.", required=True)
-_FUNCTIONS = flags.DEFINE_string(
-    "functions", None, "Path of diopi_functions.tsv.", required=True
-)
-_OUT = flags.DEFINE_string("out", None, "File to write.", required=True)
 
 # What may stand in for what: a type of the same kind.
 _KINDS = {
@@ -153,16 +147,7 @@ def compile_rules(rules: str, source: str, functions: str) -> str:
 
 def main(argv: list[str]) -> None:
     """Writes the table, or the first mistake and exit code 1."""
-    if len(argv) > 1:
-        raise app.UsageError(f"unexpected argument {argv[1]}")
-    rules = pathlib.Path(_RULES.value)
-    functions = pathlib.Path(_FUNCTIONS.value).read_text("utf-8")
-    try:
-        table = compile_rules(rules.read_text("utf-8"), rules.name, functions)
-    except model.SpecError as error:
-        print(error, file=sys.stderr)
-        sys.exit(1)
-    pathlib.Path(_OUT.value).write_text(table, "utf-8")
+    command.run(argv, _RULES.value, compile_rules)
 
 
 if __name__ == "__main__":

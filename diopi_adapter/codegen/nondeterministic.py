@@ -13,21 +13,14 @@ A function stands in one entry only.
 
 from __future__ import annotations
 
-import pathlib
-import sys
-
 import yaml
 from absl import app, flags
 
-from diopi_adapter.codegen import model, nodes, parse
+from diopi_adapter.codegen import command, nodes, parse
 
 _ENTRIES = flags.DEFINE_string(
     "entries", None, "Path of nondeterministic.yaml.", required=True
 )
-_FUNCTIONS = flags.DEFINE_string(
-    "functions", None, "Path of diopi_functions.tsv.", required=True
-)
-_OUT = flags.DEFINE_string("out", None, "File to write.", required=True)
 
 _KEYS = ("functions", "reason", "types")
 _TYPES = ("any", "floating")
@@ -96,16 +89,7 @@ def compile_list(text: str, source: str, functions: str) -> str:
 
 def main(argv: list[str]) -> None:
     """Writes the table, or the first mistake and exit code 1."""
-    if len(argv) > 1:
-        raise app.UsageError(f"unexpected argument {argv[1]}")
-    path = pathlib.Path(_ENTRIES.value)
-    functions = pathlib.Path(_FUNCTIONS.value).read_text("utf-8")
-    try:
-        table = compile_list(path.read_text("utf-8"), path.name, functions)
-    except model.SpecError as error:
-        print(error, file=sys.stderr)
-        sys.exit(1)
-    pathlib.Path(_OUT.value).write_text(table, "utf-8")
+    command.run(argv, _ENTRIES.value, compile_list)
 
 
 if __name__ == "__main__":
