@@ -107,9 +107,15 @@ class Entry:
     mutates: tuple[str, ...] = ()
     result: Result = Result.COMMON
     samples: tuple[Sample, ...] = ()
-    tolerance: float | None = None
+    # Per type of elements, or for all under the name "".
+    tolerance: tuple[tuple[str, float], ...] = ()
     cpu_reference: str = ""  # of namespace dipu::reference
     handwritten: bool = False  # the wrapper is; the call serves its samples
+
+    def tolerance_of(self, dtype: str) -> float | None:
+        """How far results of a type, "float32", may be off; None: as usual."""
+        tolerances = dict(self.tolerance)
+        return tolerances.get(dtype, tolerances.get(""))
 
     def error(self, reason: str, line: int | None = None) -> SpecError:
         """The exception for a mistake in this entry."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections.abc import Iterator
 
@@ -80,7 +81,7 @@ class _Parser(nodes.Reader):
             mutates=tuple(self._names(fields.get("mutates"))),
             result=self._result(fields.get("result")),
             samples=tuple(self._samples(fields.get("samples"))),
-            tolerance=self._tolerance(fields.get("tolerance")),
+            tolerance=tuple(self._tolerance(fields.get("tolerance"))),
             cpu_reference=self._reference(fields.get("cpu_reference")),
             handwritten=handwritten,
         )
@@ -124,14 +125,29 @@ class _Parser(nodes.Reader):
                 raise self._error(item, str(error)) from error
             yield model.Sample(nodes.line_of(item), arguments)
 
-    def _tolerance(self, node: yaml.Node | None) -> float | None:
+    def _tolerance(self, node: yaml.Node | None) -> Iterator[tuple[str, float]]:
         if node is None:
-            return None
+            return
+        if not isinstance(node, yaml.MappingNode):
+            yield "", self._limit(node)
+            return
+        for dtype, value in self._mapping(node).items():
+            if dtype not in sample.FLOATING:
+                known = ", ".join(sample.FLOATING)
+                reason = f"no tolerance for `{dtype}`; types that round are {known}"
+                raise self._error(value, reason)
+            yield dtype, self._limit(value)
+
+    def _limit(self, node: yaml.Node) -> float:
+        text = self._text(node)
         try:
-            return float(self._text(node))
-        except ValueError as error:
-            reason = f"the tolerance is a number, not `{node.value}`"
-            raise self._error(node, reason) from error
+            limit = float(text)
+        except ValueError:
+            limit = math.nan
+        if not 0 <= limit < math.inf:
+            reason = f"a tolerance is a number from 0 on, not `{text}`"
+            raise self._error(node, reason)
+        return limit
 
     def _outs(self, node: yaml.Node | None) -> Iterator[model.OutSpec]:
         if node is None:

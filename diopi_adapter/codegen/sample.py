@@ -30,6 +30,8 @@ DTYPES = (
     "int8",
     "uint8",
 )
+# Those whose results are rounded.
+FLOATING = ("bfloat16", "float16", "float32", "float64")
 _CONSTANTS = {"true": True, "false": False, "none": None}
 _NUMBERS = {"inf": math.inf, "nan": math.nan}
 

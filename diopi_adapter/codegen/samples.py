@@ -117,21 +117,23 @@ class _Writer:
                 return "F" + float(value).hex()
         return f"I{int(value)}"
 
+    def _limit(self, dtype: torch.dtype) -> float:
+        if dtype not in _TOLERANCES:
+            return 0.0
+        own = self._entry.tolerance_of(str(dtype).removeprefix("torch."))
+        return _TOLERANCES[dtype] if own is None else own
+
     def _place(self, argument: reference.Argument) -> int:
         """The number of a tensor among those of the sample."""
         if id(argument) not in self._places:
             self._places[id(argument)] = len(self._tensors)
             tensor = argument.tensor
-            limit = self._entry.tolerance or 0.0
-            if limit == 0 and tensor.dtype in _TOLERANCES:
-                limit = _TOLERANCES[tensor.dtype]
-            exact = not tensor.dtype.is_floating_point
             words = (
                 "tensor",
                 _DTYPES[tensor.dtype],
                 f"[{_comma(tensor.shape)}]",
                 f"[{_comma(tensor.stride())}]",
-                0.0 if exact else limit,
+                self._limit(tensor.dtype),
                 _memory(argument.before),
                 _memory(argument.after),
             )

@@ -220,7 +220,7 @@ AUTOCOMPARE = EnvVar(
     "",
     "Operators whose results are compared with the CPU's: patterns as in "
     "`DIPU_FORCE_FALLBACK_OPS_LIST`. Takes effect whenever `os.environ` is changed, "
-    "like the five below.",
+    "like the six below.",
 )
 AUTOCOMPARE_PRINT = EnvVar(
     "DIPU_AUTOCOMPARE_PRINT",
@@ -246,6 +246,14 @@ AUTOCOMPARE_EVERY = EnvVar(
     "count",
     "1",
     "N compares the first call of each operator and then every N-th.",
+)
+AUTOCOMPARE_TOLERANCES = EnvVar(
+    "DIPU_AUTOCOMPARE_TOLERANCES",
+    "str",
+    "",
+    "How far results may be off, by patterns for operators, which may have a dtype: "
+    "`mm=1e-3,conv2d:bfloat16=0.05`. A number is relative to the result, and to the "
+    "largest one.",
 )
 AUTOCOMPARE_WITH = EnvVar(
     "DIPU_AUTOCOMPARE_WITH",
@@ -331,6 +339,7 @@ TABLE: tuple[EnvVar, ...] = (
     AUTOCOMPARE_LOG,
     AUTOCOMPARE_SAVE,
     AUTOCOMPARE_EVERY,
+    AUTOCOMPARE_TOLERANCES,
     AUTOCOMPARE_WITH,
     LAUNCH_BLOCKING,
     TRACE_LAUNCHES,

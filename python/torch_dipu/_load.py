@@ -105,6 +105,7 @@ _TOOLS = (
             _env.AUTOCOMPARE_LOG,
             _env.AUTOCOMPARE_SAVE,
             _env.AUTOCOMPARE_EVERY,
+            _env.AUTOCOMPARE_TOLERANCES,
             _env.AUTOCOMPARE_WITH,
         ),
     ),

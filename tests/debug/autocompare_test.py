@@ -16,6 +16,7 @@ import torch
 import torch_dipu
 from torch import nn
 from torch.nn import functional
+from torch_dipu.debug.tolerances import Tolerances
 
 VARIABLE = "DIPU_AUTOCOMPARE_OPS_LIST"
 
@@ -301,3 +302,63 @@ def test_a_log_that_cannot_be_opened_is_refused(
         os.environ["DIPU_AUTOCOMPARE_LOG"] = "/nonexistent/log"
     assert "DIPU_AUTOCOMPARE_LOG" not in os.environ
     monkeypatch.delenv(VARIABLE)
+
+
+def test_tolerances_of_operators_and_types() -> None:
+    given = {".*": 0.5, "mm:bfloat16": torch_dipu.Tolerance(0.2, 0.1), "addmm": 0.25}
+    limits = Tolerances(given, "test")
+    assert limits.of("mm", torch.bfloat16) == torch_dipu.Tolerance(0.2, 0.1)
+    assert limits.of("mm", torch.float32) == torch_dipu.Tolerance(0.5, 0.5)
+    assert limits.of("addmm", torch.complex64) == torch_dipu.Tolerance(0.25, 0.25)
+
+
+def test_operators_that_choose_numbers_have_to_be_exact() -> None:
+    limits = Tolerances({}, "test")
+    for operator in ("maximum", "maximum.out", "relu_", "index_select"):
+        assert limits.of(operator, torch.float16) == torch_dipu.Tolerance(0, 0)
+    usual = limits.of("mul.Tensor", torch.float32)
+    assert usual.relative > usual.of_largest > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("exp", r"cannot read 'exp'\. Write operators and numbers, such as mm=1e-3"),
+        ("exp=much", "cannot read 'exp=much'"),
+        ("=1", "cannot read '=1'"),
+        ("exp=-1", "-1.0 is no tolerance; use numbers from 0 on"),
+        ("exp=nan", "nan is no tolerance"),
+        ("exp:int64=1", "'int64' is no dtype that rounds; use float64, float32"),
+        ("exp(=1", "'exp\\(' is not a regular expression"),
+    ],
+)
+def test_wrong_tolerances_of_the_environment_are_refused(
+    text: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ValueError, match=message) as error:
+        monkeypatch.setenv("DIPU_AUTOCOMPARE_TOLERANCES", text)
+    assert "DIPU_AUTOCOMPARE_TOLERANCES: " in str(error.value)
+
+
+def test_tolerances_of_the_environment_take_effect(
+    x: torch.Tensor,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("DIPU_AUTOCOMPARE_WITH", "float64")
+    monkeypatch.setenv("DIPU_AUTOCOMPARE_TOLERANCES", "exp : float32 = 0")
+    monkeypatch.setenv(VARIABLE, "exp")
+    x.exp()
+    assert "not_allclose" in capsys.readouterr().out
+    monkeypatch.setenv("DIPU_AUTOCOMPARE_TOLERANCES", "exp:float16=0")
+    x.exp()
+    assert "not_allclose" not in capsys.readouterr().out
+
+
+def test_a_tolerance_of_no_operator_warns(x: torch.Tensor) -> None:
+    limits = {"maximun": 1.0}
+    with (
+        pytest.warns(RuntimeWarning, match=r"'maximun' matches no operator.*maximum"),
+        torch_dipu.autocompare(tolerances=limits),
+    ):
+        x.exp()

@@ -58,6 +58,7 @@ FAULTS = (
     Fault("mean: divides by n - 1", tables, "mean.dim"),
     Fault("std: divides by n", tables, "std.correction"),
     Fault("cumsum: exclusive", tables, "cumsum"),
+    Fault("maximum: one unit in the last place off", numbers, "maximum"),
     # Wrong for some inputs only.
     Fault("mul: wrong for strided input", numbers, "mul.Tensor"),
     Fault("div: wrong for broadcast operands", numbers, "div.Tensor"),

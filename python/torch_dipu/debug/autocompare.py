@@ -27,6 +27,7 @@ from torch_dipu.debug import watching
 from torch_dipu.debug.comparer import Comparer, Options
 from torch_dipu.debug.comparing import Tolerance
 from torch_dipu.debug.results import Report
+from torch_dipu.debug.tolerances import Tolerances, parse
 
 CONFIG_FILE = ".dipu_autocompare_op_list.config"
 
@@ -47,6 +48,11 @@ def _environment_patterns() -> list[str]:
     return chosen + _operators.choose_from_file(CONFIG_FILE, "compare no operators")
 
 
+def _environment_tolerances() -> Tolerances:
+    variable = _env.AUTOCOMPARE_TOLERANCES
+    return Tolerances(parse(variable.text(), variable.name), variable.name)
+
+
 def read_environment() -> None:
     """Compares what the environment and the configuration file ask for.
 
@@ -64,6 +70,7 @@ def read_environment() -> None:
         print_all=_env.AUTOCOMPARE_PRINT.choice() == "all",
         log=_env.AUTOCOMPARE_LOG.text(),
         save=_env.AUTOCOMPARE_SAVE.text(),
+        tolerances=_environment_tolerances(),
     )
     operators = _environment_patterns()
     if _from_environment is not None:
@@ -92,7 +99,7 @@ def autocompare(
     print_all: bool = False,
     log: str | pathlib.Path = "",
     save: str | pathlib.Path = "",
-    tolerances: Mapping[str, Tolerance] | None = None,
+    tolerances: Mapping[str, Tolerance | float] | None = None,
 ) -> Iterator[Report]:
     """Compares the operators that the patterns describe with the CPU within the block.
 
@@ -105,14 +112,17 @@ def autocompare(
         log: File to which each comparison is appended as a line of JSON.
         save: Folder for a file with the first wrong call of each operator, which
             `python -m torch_dipu replay` repeats.
-        tolerances: By the operator's name, instead of those of the dtype.
+        tolerances: How far results may be off, by patterns for operators, which may
+            have a dtype: {"mm": 1e-3, "conv2d:bfloat16": Tolerance(0.1, 0.01)}. A
+            number is relative to the result, and to the largest one. Others have what
+            is usual for the operator and dtype.
 
     Yields:
         The report, which grows.
 
     Raises:
         ValueError: A pattern is not a regular expression, `against` is none of the
-            above or `every` is less than 1.
+            above, `every` is less than 1, or a tolerance is wrong.
         OSError: The log cannot be written.
     """
     if against not in ("cpu", "float64", "finite"):
@@ -120,9 +130,8 @@ def autocompare(
     if every < 1:
         raise ValueError(f"every={every}: use at least 1")
     chosen = _operators.choose(patterns or (".*",), "autocompare")
-    comparer = Comparer(
-        Options(against, every, print_all, str(log), str(save), dict(tolerances or {}))
-    )
+    limits = Tolerances(tolerances or {}, "autocompare")
+    comparer = Comparer(Options(against, every, print_all, str(log), str(save), limits))
     watching.watch(comparer, chosen)
     try:
         yield comparer.report

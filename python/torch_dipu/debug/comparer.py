@@ -12,16 +12,16 @@ import os
 import pathlib
 import threading
 import warnings
-from collections.abc import Mapping
 from typing import Any
 
 import torch
 
 from torch_dipu import _C
 from torch_dipu.debug import comparing, describing, judging, replaying, results
-from torch_dipu.debug.comparing import Difference, Tolerance
+from torch_dipu.debug.comparing import Difference
 from torch_dipu.debug.judging import Named
 from torch_dipu.debug.results import Comparison, Report
+from torch_dipu.debug.tolerances import Tolerances
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +33,9 @@ class Options:
     print_all: bool = True
     log: str = ""
     save: str = ""
-    tolerances: Mapping[str, Tolerance] = dataclasses.field(default_factory=dict)
+    tolerances: Tolerances = dataclasses.field(
+        default_factory=lambda: Tolerances({}, "")
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,8 +164,8 @@ class Comparer:
         except Exception as error:
             self._leave_out(call, str(error).split("\n")[0])
             return None
-        tolerance = self._options.tolerances.get(call.name)
-        return reference.outputs, judging.compare(call, actual, reference, tolerance)
+        tolerances = self._options.tolerances
+        return reference.outputs, judging.compare(call, actual, reference, tolerances)
 
     def _left_out(self, operator: str) -> results.LeftOut:
         return self.report.not_compared.setdefault(operator, results.LeftOut())

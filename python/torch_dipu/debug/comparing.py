@@ -154,7 +154,7 @@ def compare_tensors(
     name: str,
     actual: torch.Tensor,
     expected: torch.Tensor,
-    tolerance: Tolerance | None,
+    tolerance: Tolerance,
     scale: float = 0.0,
 ) -> Difference:
     """Compares two CPU tensors.
@@ -163,7 +163,7 @@ def compare_tensors(
         name: For the result.
         actual: What the device has computed.
         expected: Of the same dtype, or float64 for floating-point numbers.
-        tolerance: For floating-point numbers; None: what their dtype has.
+        tolerance: For floating-point numbers.
         scale: How large the numbers were whose differences the results are.
     """
     if actual.shape != expected.shape:
@@ -179,8 +179,7 @@ def compare_tensors(
         actual, expected = torch.view_as_real(actual), torch.view_as_real(expected)
     if not actual.is_floating_point():
         return _exact(name, actual, expected)
-    chosen = tolerance or TOLERANCES.get(actual.dtype, TOLERANCES[torch.bfloat16])
-    return _rounded(name, actual, expected, chosen, scale)
+    return _rounded(name, actual, expected, tolerance, scale)
 
 
 def as_good_as(actual: Any, expected: Any, exact: Any) -> bool:
@@ -211,7 +210,7 @@ def compare_distributions(
     sqrt(ln(2 / p) / n) with a probability of p, here 1e-12.
     """
     if actual.shape != expected.shape or actual.dtype != expected.dtype:
-        return compare_tensors(name, actual, expected, None)
+        return compare_tensors(name, actual, expected, Tolerance(0, 0))
     count = actual.numel()
     if count == 0:
         return Difference(name, close=True)

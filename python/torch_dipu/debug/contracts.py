@@ -14,7 +14,8 @@ import torch
 
 from torch_dipu import _C
 from torch_dipu.debug import comparing
-from torch_dipu.debug.comparing import Difference, Tolerance
+from torch_dipu.debug.comparing import Difference
+from torch_dipu.debug.tolerances import Tolerances
 
 # Results that only the backward function of the same device reads.
 _PRIVATE: Mapping[str, frozenset[str]] = {
@@ -175,18 +176,20 @@ def same_choice(call: _C.Call, actual: torch.Tensor, expected: torch.Tensor) -> 
 
 
 def keeps_scaled(
-    call: _C.Call, results: Mapping[str, Any], tolerance: Tolerance | None
+    call: _C.Call, results: Mapping[str, Any], tolerances: Tolerances
 ) -> list[Difference]:
     """What is wrong with a random operator whatever it has drawn: here dropout's scale.
 
     Args:
         call: That was computed.
         results: Of the device, on the CPU.
-        tolerance: As for `compare_tensors`.
+        tolerances: How far it may be off.
     """
     if _base(call) != "native_dropout":
         return []
     given = {item.name: item.value for item in call.reference_arguments()}
     p = given["p"] if given["train"] is not False else 0.0
     scaled = given["input"] * results["out1"] * (1 / (1 - p) if p < 1 else 0.0)
-    return [comparing.compare_tensors("out", results["out"], scaled, tolerance)]
+    actual = results["out"]
+    tolerance = tolerances.of(call.name, actual.dtype)
+    return [comparing.compare_tensors("out", actual, scaled, tolerance)]

@@ -11,7 +11,8 @@ import torch
 
 from torch_dipu import _C
 from torch_dipu.debug import comparing, contracts
-from torch_dipu.debug.comparing import Difference, Tolerance
+from torch_dipu.debug.comparing import Difference
+from torch_dipu.debug.tolerances import Tolerances
 
 # Results and written arguments, by name.
 Named = list[tuple[str, Any]]
@@ -97,7 +98,7 @@ def _difference(
     name: str,
     position: int,
     sides: tuple[Any, Any],
-    tolerance: Tolerance | None,
+    tolerances: Tolerances,
     scale: float,
 ) -> Difference:
     actual, expected = sides
@@ -112,6 +113,7 @@ def _difference(
         return Difference(name, close=same, problem=text)
     if call.is_random:
         return comparing.compare_distributions(name, actual, expected)
+    tolerance = tolerances.of(call.name, actual.dtype)
     return comparing.compare_tensors(name, actual, expected, tolerance, scale)
 
 
@@ -135,7 +137,7 @@ def _acquit(
 
 
 def compare(
-    call: _C.Call, actual: Named, reference: Reference, tolerance: Tolerance | None
+    call: _C.Call, actual: Named, reference: Reference, tolerances: Tolerances
 ) -> list[Difference]:
     """Compares what the device has computed.
 
@@ -143,7 +145,7 @@ def compare(
         call: That it has computed.
         actual: Its outputs.
         reference: Of the same call.
-        tolerance: As for `compare_tensors`.
+        tolerances: How far it may be off.
     """
     on_cpu = [
         (name, value.cpu() if isinstance(value, torch.Tensor) else value)
@@ -156,11 +158,11 @@ def compare(
     scales = contracts.scales(call)
     differences = [
         _difference(
-            call, name, i, both, tolerance, scales[i] if i < len(scales) else 0.0
+            call, name, i, both, tolerances, scales[i] if i < len(scales) else 0.0
         )
         for i, ((name, _), both) in enumerate(zip(on_cpu, sides, strict=True))
     ]
     if not call.is_random:
         _acquit(call, reference, sides, differences)
         return differences
-    return differences + contracts.keeps_scaled(call, dict(on_cpu), tolerance)
+    return differences + contracts.keeps_scaled(call, dict(on_cpu), tolerances)

@@ -137,5 +137,5 @@ def test_a_number_needs_a_function_for_numbers() -> None:
 
 def test_the_tolerance_is_a_number() -> None:
     text = "operators:\n- op: exp\n  call: diopiExp(out, self)\n  tolerance: low\n"
-    with pytest.raises(model.SpecError, match=r"yaml:4: the tolerance is a number"):
+    with pytest.raises(model.SpecError, match=r"yaml:4: a tolerance is a number"):
         _render(text)
