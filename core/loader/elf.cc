@@ -134,7 +134,7 @@ void checkSegments(File& file, const Elf64_Ehdr& header) {
        file.read<Elf64_Phdr>(header.e_phoff, header.e_phnum)) {
     if (segment.p_type == PT_LOAD &&
         !file.holds(segment.p_offset, segment.p_filesz)) {
-      throw std::runtime_error(kDamaged);
+      throw TruncatedElf(kDamaged);
     }
   }
 }
@@ -147,22 +147,73 @@ std::string stringAt(const std::vector<char>& strings, uint64_t offset) {
   return std::string(first, end);
 }
 
-void readNeeded(File& file, const Elf64_Shdr& section,
-                const std::vector<char>& strings, ElfInfo& info) {
+void readDynamic(File& file, const Elf64_Shdr& section,
+                 const std::vector<char>& strings, ElfInfo& info) {
   for (const auto& entry : file.read<Elf64_Dyn>(
            section.sh_offset, section.sh_size / sizeof(Elf64_Dyn))) {
     if (entry.d_tag == DT_NEEDED) {
       info.needed.push_back(stringAt(strings, entry.d_un.d_val));
+    } else if (entry.d_tag == DT_RPATH) {
+      info.rpath = stringAt(strings, entry.d_un.d_val);
+    } else if (entry.d_tag == DT_RUNPATH) {
+      info.runpath = stringAt(strings, entry.d_un.d_val);
     }
   }
+}
+
+bool isVariable(const Elf64_Sym& symbol) {
+  const auto type = ELF64_ST_TYPE(symbol.st_info);
+  return type == STT_OBJECT || type == STT_TLS || type == STT_COMMON;
 }
 
 void readSymbols(File& file, const Elf64_Shdr& section,
                  const std::vector<char>& strings, ElfInfo& info) {
   for (const auto& symbol : file.read<Elf64_Sym>(
            section.sh_offset, section.sh_size / sizeof(Elf64_Sym))) {
-    auto& list = symbol.st_shndx == SHN_UNDEF ? info.undefined : info.exported;
-    list.push_back(stringAt(strings, symbol.st_name));
+    const std::string name = stringAt(strings, symbol.st_name);
+    const bool is_exported = symbol.st_shndx != SHN_UNDEF;
+    (is_exported ? info.exported : info.undefined).push_back(name);
+    if (is_exported && isVariable(symbol)) info.variables.push_back(name);
+  }
+}
+
+// Whether one of the common entries of .eh_frame names a personality routine: a
+// 'P' in its augmentation string (System V ABI for x86-64, section 4.2.4, and
+// the Linux Standard Base, "Exception Frames"). Records whose length takes 64
+// bits end the search; compilers do not write them.
+bool namesPersonality(const std::vector<char>& frames) {
+  constexpr uint64_t kWord = sizeof(uint32_t);
+  constexpr uint64_t kAugmentation = 2 * kWord + 1;  // after id and version
+  const auto word = [&](uint64_t at) {
+    uint32_t value;
+    std::memcpy(&value, frames.data() + at, kWord);
+    return value;
+  };
+  uint64_t at = 0;
+  while (at + kAugmentation < frames.size()) {
+    const uint32_t length = word(at);
+    if (length == 0 || length == UINT32_MAX) break;
+    const bool is_common = word(at + kWord) == 0;
+    const char* const begin = frames.data() + at + kAugmentation;
+    const char* const end = frames.data() + frames.size();
+    if (is_common && std::find(begin, std::find(begin, end, '\0'), 'P') !=
+                         std::find(begin, end, '\0')) {
+      return true;
+    }
+    at += kWord + length;
+  }
+  return false;
+}
+
+void readFrames(File& file, const std::vector<Elf64_Shdr>& sections,
+                const Elf64_Ehdr& header, ElfInfo& info) {
+  if (header.e_shstrndx >= sections.size()) return;
+  const Elf64_Shdr& table = sections[header.e_shstrndx];
+  const auto names = file.read<char>(table.sh_offset, table.sh_size);
+  for (const auto& section : sections) {
+    if (stringAt(names, section.sh_name) != ".eh_frame") continue;
+    info.handles_exceptions =
+        namesPersonality(file.read<char>(section.sh_offset, section.sh_size));
   }
 }
 
@@ -187,9 +238,10 @@ ElfInfo readElf(const std::string& path) {
     }
     const Elf64_Shdr& linked = sections[section.sh_link];
     const auto strings = file.read<char>(linked.sh_offset, linked.sh_size);
-    (is_dynamic ? readNeeded : readSymbols)(file, section, strings, info);
+    (is_dynamic ? readDynamic : readSymbols)(file, section, strings, info);
   }
   if (!is_whole) throw std::runtime_error(kDamaged);
+  readFrames(file, sections, header, info);
   return info;
 }
 

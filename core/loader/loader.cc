@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/loader/dependencies.h"
 #include "core/loader/exception.h"
 #include "core/loader/shared_object.h"
 #include "core/loader/tables.h"
@@ -26,29 +29,58 @@ bool contains(const std::vector<std::string>& list, const char* text) {
 thread_local const std::string* t_opening = nullptr;
 
 // Marks a library as being opened. Its constructors and its entry point run in
-// this time; one that opens vendor libraries itself would never come to an end.
+// this time; one that opens vendor libraries itself would never come to an end,
+// also when it lets another thread do it and waits for that.
 class Opening {
  public:
-  explicit Opening(const std::string& path) {
+  explicit Opening(const std::string& path) : path_(path) {
     if (t_opening != nullptr) {
       failLoad(kKind, path,
                "it is asked for while " + *t_opening +
                    " is being opened, whose constructors or entry point call "
                    "back into the host. Report it to that library's vendor");
     }
-    t_opening = &path;
+    const std::lock_guard lock(mutex());
+    if (!all().insert(path).second) {
+      failLoad(kKind, path,
+               "another thread is opening it. If that thread belongs to the "
+               "host, try again; if it waits for this one because the "
+               "library's constructors or entry point call back into the "
+               "host, report it to the library's vendor");
+    }
+    t_opening = &path_;
   }
-  ~Opening() { t_opening = nullptr; }
+  ~Opening() {
+    const std::lock_guard lock(mutex());
+    all().erase(path_);
+    t_opening = nullptr;
+  }
   Opening(const Opening&) = delete;
   Opening& operator=(const Opening&) = delete;
+
+ private:
+  // Both are never destroyed: a library may be opened while the process ends.
+  static std::mutex& mutex() {
+    static auto* const instance = new std::mutex;
+    return *instance;
+  }
+  // Libraries that are being opened, guarded by the mutex.
+  static std::set<std::string>& all() {
+    static auto* const instance = new std::set<std::string>;
+    return *instance;
+  }
+
+  const std::string path_;
 };
 
 // A library with the unwinder linked in statically ends the process when an
 // exception leaves it, instead of letting the host catch it. Such a copy asks
-// the dynamic linker for unwind tables and does not need the shared one.
+// the dynamic linker for unwind tables and does not need the shared one. One
+// that asks for other reasons and handles no exceptions is as good as others.
 std::string checkUnwinder(const ElfInfo& elf) {
-  const bool has_unwinder = contains(elf.undefined, "_dl_find_object") ||
-                            contains(elf.undefined, "dl_iterate_phdr");
+  const bool asks = contains(elf.undefined, "_dl_find_object") ||
+                    contains(elf.undefined, "dl_iterate_phdr");
+  const bool has_unwinder = asks && elf.handles_exceptions;
   if (!has_unwinder || contains(elf.needed, "libgcc_s.so.1")) return "";
   return "it contains a copy of libgcc's unwinder, so a C++ exception in it "
          "would end the process. Link it without -static-libgcc";
@@ -73,6 +105,18 @@ constexpr char kNoEntry[] =
 void checkElf(const ElfInfo& elf, const std::string& path) {
   const std::string unwinder = checkUnwinder(elf);
   if (!unwinder.empty()) failLoad(kKind, path, unwinder);
+  const std::string truncated = truncatedDependency(elf, path);
+  if (!truncated.empty()) {
+    failLoad(kKind, path,
+             "it needs " + truncated +
+                 ", which is truncated. Install the package of that file anew");
+  }
+  if (contains(elf.variables, DIPU_VENDOR_QUERY_SYMBOL)) {
+    failLoad(kKind, path,
+             "its " DIPU_VENDOR_QUERY_SYMBOL
+             " is a variable, not a function. Define the function of "
+             "core/abi/vendor_api.h");
+  }
   // A file without section headers lists no symbols; dlsym will tell.
   if (elf.exported.empty() || contains(elf.exported, DIPU_VENDOR_QUERY_SYMBOL))
     return;
@@ -134,8 +178,10 @@ Library::Library(const dipu_vendor* vendor, std::string path)
 
 Library Library::open(const std::string& path) {
   const std::string absolute = absolutePath(path);
-  checkElf(inspectSharedObject(kKind, absolute), absolute);
+  // First, as the checks ask the dynamic linker, whose lock the thread that is
+  // opening the library holds.
   const Opening opening(absolute);
+  checkElf(inspectSharedObject(kKind, absolute), absolute);
   // One that is refused from here on stays mapped: its constructors may have
   // started threads, which would run on in memory that is gone.
   return Library(findVendor(absolute), absolute);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <thread>
 
 #include "core/loader/loader.h"
 
@@ -20,7 +21,8 @@ constexpr char kOther[] = "core/loader/tests/libgood_vendor.so";
 // What opening `path` said at each moment; "" for success.
 struct Answers {
   const char* path;
-  std::map<std::string, std::string> by_moment;
+  bool in_a_thread = false;
+  std::map<std::string, std::string> by_moment{};
 };
 Answers* g_answers = nullptr;
 
@@ -42,7 +44,7 @@ std::string expected(const char* path) {
 }
 
 TEST(CallingBack, IsRefusedAtEveryMoment) {
-  Answers answers{kPath, {}};
+  Answers answers{kPath};
   g_answers = &answers;
   EXPECT_EQ(textOfOpening(kPath), "") << "the library itself is fine";
   g_answers = nullptr;
@@ -51,8 +53,25 @@ TEST(CallingBack, IsRefusedAtEveryMoment) {
   }
 }
 
+// The first thread waits for the other, which would wait for the first.
+TEST(CallingBack, IsRefusedInAnotherThread) {
+  // A copy, whose constructors have not run yet.
+  const std::string path = ::testing::TempDir() + "libcopy.so";
+  fs::copy_file(kPath, path, fs::copy_options::overwrite_existing);
+  Answers answers{path.c_str(), true};
+  g_answers = &answers;
+  EXPECT_EQ(textOfOpening(path.c_str()), "") << "the library itself is fine";
+  g_answers = nullptr;
+  const std::string start =
+      "cannot load vendor library " + path +
+      ": another thread is opening it. If that thread belongs to the host";
+  for (const char* moment : {"constructor", "query"}) {
+    EXPECT_EQ(answers.by_moment[moment].substr(0, start.size()), start);
+  }
+}
+
 TEST(CallingBack, ConcernsOtherLibrariesToo) {
-  Answers answers{kOther, {}};
+  Answers answers{kOther};
   g_answers = &answers;
   EXPECT_EQ(textOfOpening(kPath), "");
   g_answers = nullptr;
@@ -65,5 +84,11 @@ TEST(CallingBack, ConcernsOtherLibrariesToo) {
 // Called by the library.
 extern "C" void dipu_test_hook(const char* moment) {
   if (g_answers == nullptr) return;
-  g_answers->by_moment[moment] = textOfOpening(g_answers->path);
+  std::string& answer = g_answers->by_moment[moment];
+  const auto ask = [&] { answer = textOfOpening(g_answers->path); };
+  if (g_answers->in_a_thread) {
+    std::thread(ask).join();
+  } else {
+    ask();
+  }
 }

@@ -203,9 +203,26 @@ TEST(Loader, RefusesThePrivateUnwinderOfAnOlderCompiler) {
                  "a copy of libgcc's unwinder");
 }
 
-// It has one of those symbols, but no copy.
+// They have one of those symbols, but no copy.
 TEST(Loader, OpensALibraryThatWalksTheLibraries) {
-  EXPECT_EQ(refusal(std::string(kFolder) + "libwalking_vendor.so"), "");
+  for (const char* name :
+       {"libwalking_vendor.so", "libwalking_without_exceptions.so"}) {
+    EXPECT_EQ(refusal(std::string(kFolder) + name), "");
+  }
+}
+
+// Opening it would raise a signal.
+TEST(Loader, NamesATruncatedLibraryThatItNeeds) {
+  const std::string needed =
+      readFile(std::string(kFolder) + "libincomplete.so");
+  const fs::path path =
+      writeFile("libneeding.so",
+                readFile(std::string(kFolder) + "libincomplete_dependency.so"));
+  const fs::path cut =
+      writeFile("libincomplete.so", needed.substr(0, needed.size() / 4));
+  EXPECT_REFUSED(path, "it needs " + cut.string() +
+                           ", which is truncated. Install the package of that "
+                           "file anew");
 }
 
 TEST(Loader, NamesAFileOfAFolderThatIsGone) {

@@ -62,6 +62,7 @@ fs::path withPermissions(const char* name, fs::perms permissions) {
 
 constexpr char kNoEntry[] = "libno_entry.so";
 constexpr char kMangledEntry[] = "libmangled_entry.so";
+constexpr char kVariableEntry[] = "libvariable_entry.so";
 constexpr char kNullEntry[] = "libnull_entry.so";
 constexpr char kThrowingEntry[] = "libthrowing_entry.so";
 constexpr char kStaticUnwinder[] = "libstatic_unwinder.so";
@@ -162,6 +163,9 @@ const Case kCases[] = {
     {"MangledEntry", built<kMangledEntry>,
      "it exports dipu_vendor_query under a C++ name only. Include "
      "core/abi/vendor_api.h where it is defined"},
+    {"VariableEntry", built<kVariableEntry>,
+     "its dipu_vendor_query is a variable, not a function. Define the function "
+     "of core/abi/vendor_api.h"},
     {"PrivateUnwinder", built<kStaticUnwinder>,
      "it contains a copy of libgcc's unwinder, so a C++ exception in it would "
      "end the process. Link it without -static-libgcc"},

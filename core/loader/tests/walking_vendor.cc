@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A vendor library that looks at the libraries of the process and throws, as
-// one with an unwinder of its own would, but uses the shared one.
+// one with an unwinder of its own would, but uses the shared one. Built without
+// exceptions it uses none.
 #include <link.h>
 
 #include <stdexcept>
@@ -17,7 +18,9 @@ dipu_error* countLibraries(int32_t* out_count) {
     return 0;
   };
   dl_iterate_phdr(add, out_count);
+#ifdef __cpp_exceptions
   if (*out_count == 0) throw std::runtime_error("no library is loaded");
+#endif
   return nullptr;
 }
 
