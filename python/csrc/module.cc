@@ -28,6 +28,7 @@
 #include "diopi_adapter/load_vendor.h"
 #include "diopi_adapter/runtime/registration.h"
 #include "diopi_adapter/runtime/symbol_table.h"
+#include "python/csrc/distributed.h"
 #include "python/csrc/fallback_frontend.h"
 #include "python/csrc/finalization.h"
 #include "python/csrc/happenings.h"
@@ -312,6 +313,7 @@ PYBIND11_MODULE(_C, m) {
   bindTools(m);
   bindObservedCalls(m);
   bindHappenings(m);
+  bindDistributed(m);
 }
 
 }  // namespace dipu::python

@@ -311,6 +311,46 @@ EXIT_WAIT_S = EnvVar(
     "How long the end of the process waits for work that is still enqueued, and then "
     "for the vendor's shutdown.",
 )
+DICL_BLOCKING_WAIT = EnvVar(
+    "DICL_BLOCKING_WAIT",
+    "bool",
+    "0",
+    "1 lets `wait()` of a collective block the calling thread until it is over, so that "
+    "a failure is raised there. Read when a process group is made, as the five below "
+    "are.",
+)
+DICL_NAN_CHECK = EnvVar(
+    "DICL_NAN_CHECK",
+    "bool",
+    "0",
+    "1 looks for NaN in what is given to collectives, which waits for the device, and "
+    "raises.",
+)
+DICL_TIMING = EnvVar(
+    "DICL_TIMING",
+    "bool",
+    "0",
+    "1 measures how long collectives take on the device.",
+)
+DICL_FLIGHT_RECORDER_SIZE = EnvVar(
+    "DICL_FLIGHT_RECORDER_SIZE",
+    "count",
+    "2000",
+    "How many of the last collectives the flight recorder keeps.",
+)
+DICL_FLIGHT_RECORDER_DUMP = EnvVar(
+    "DICL_FLIGHT_RECORDER_DUMP",
+    "path",
+    "",
+    "Files to which the flight recorder is written when a group fails; the rank is "
+    "appended. Unset: none.",
+)
+DICL_HEARTBEAT_S = EnvVar(
+    "DICL_HEARTBEAT_S",
+    "seconds",
+    "60",
+    "How long the watchdog of a group may be stuck before a warning says so.",
+)
 PYTHON = EnvVar(
     "DIPU_PYTHON",
     "path",
@@ -348,6 +388,12 @@ TABLE: tuple[EnvVar, ...] = (
     CONVERSIONS,
     CHECK_CONVERSIONS,
     EXIT_WAIT_S,
+    DICL_BLOCKING_WAIT,
+    DICL_NAN_CHECK,
+    DICL_TIMING,
+    DICL_FLIGHT_RECORDER_SIZE,
+    DICL_FLIGHT_RECORDER_DUMP,
+    DICL_HEARTBEAT_S,
     PYTHON,
 )
 

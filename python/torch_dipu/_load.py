@@ -22,6 +22,7 @@ from torch_dipu import (
 )
 from torch_dipu._command import PACKAGE
 from torch_dipu.debug import autocompare, dumping, launches, sanitizing
+from torch_dipu.distributed import _registration
 
 DEVICE_NAME = "dipu"
 RUNTIME_LIBRARY = os.path.join(os.path.dirname(_C.__file__), "libdipu_diopi_rt.so")
@@ -89,6 +90,9 @@ def _apply_settings() -> None:
     # asked for it before.
     atexit.unregister(_C._shutdown)
     atexit.register(_C._shutdown, exit_wait)
+    # Before that, because watchdogs ask the device for events.
+    atexit.unregister(_C._stop_process_groups)
+    atexit.register(_C._stop_process_groups)
 
 
 _TOOLS = (
@@ -164,8 +168,10 @@ def load(strict: bool = True) -> None:
     try:
         _apply_settings()
         _load_vendor()
-        if _env.MOCK_CUDA.flag() and torch.version.cuda is None:
+        is_cuda = _env.MOCK_CUDA.flag() and torch.version.cuda is None
+        if is_cuda:
             _cuda_lookalike.install()
+        _registration.install(is_cuda)
         _start_tools()
     except ToolSettingError as e:
         if strict:
