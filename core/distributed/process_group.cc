@@ -6,6 +6,7 @@
 #include <ATen/ops/isnan.h>
 #include <c10/util/Exception.h>
 #include <c10/util/StringUtil.h>
+#include <unistd.h>
 
 #include <numeric>
 #include <set>
@@ -68,6 +69,7 @@ ProcessGroupDICL::ProcessGroupDICL(c10::intrusive_ptr<c10d::Store> store,
     : Backend(rank, size),
       store_(std::move(store)),
       options_(std::move(options)),
+      process_(getpid()),
       has_timing_(options_->timing) {
   TORCH_CHECK_VALUE(rank >= 0 && rank < size, "rank ", rank,
                     " is not one of a group of ", size);
@@ -82,6 +84,18 @@ ProcessGroupDICL::~ProcessGroupDICL() {
     groups().all.erase(this);
   }
   stopWatchdog();
+  leaveConnection();
+}
+
+// What threads waited for when the process forked cannot be destroyed in the
+// child.
+void ProcessGroupDICL::leaveConnection() {
+  const std::lock_guard<std::mutex> lock(connection_mutex_);
+  if (getpid() == process_) {
+    connection_.reset();
+  } else if (connection_ != nullptr) {
+    new std::shared_ptr<Connection>(std::move(connection_));
+  }
 }
 
 void ProcessGroupDICL::stopAll() {
@@ -148,7 +162,7 @@ std::shared_ptr<ProcessGroupDICL::Connection> ProcessGroupDICL::makeConnection(
       runtime::streamFromPool(device, options_->is_high_priority_stream);
   FlightRecorder::instance().addGroup(facts());
   auto connection = std::make_shared<Connection>(
-      Connection{communicator, &runtime::recordOf(stream),
+      Connection{facts(), communicator, &runtime::recordOf(stream),
                  makeWatchdog(communicator, unique_id)});
   const std::lock_guard<std::mutex> lock(connection_mutex_);
   connection_ = connection;
@@ -214,19 +228,32 @@ ProcessGroupDICL::Work ProcessGroupDICL::run(Call call, const Body& body) {
     checkNumbers(call);
     enqueue(*connection, call, body, *operation);
   } catch (c10::Error& error) {
-    // The others wait for an operation that this rank will never come to.
-    connection->watchdog->fail(
-        FailureKind::kCommunicator,
-        c10::str("it could not enqueue ", operation->description().text(), ": ",
-                 error.what_without_backtrace()));
+    reportFailure(*connection, *operation, error.what_without_backtrace());
     error.add_context(
         c10::str("in ", operation->description().text(), " of ", who()));
     throw;
   }
   connection->watchdog->watch(operation);
-  FlightRecorder::instance().record(facts(), operation, call.inputs,
+  FlightRecorder::instance().record(connection->facts, operation, call.inputs,
                                     call.outputs);
   return makeWork(*connection, call, operation);
+}
+
+// The others wait for an operation that this rank will never come to. When the
+// communicator has failed before, that is the reason, which is thrown.
+void ProcessGroupDICL::reportFailure(const Connection& connection,
+                                     const Operation& operation,
+                                     const std::string& text) {
+  const std::string earlier = connection.communicator->asyncError();
+  if (!health_->isGood() || !earlier.empty()) {
+    connection.watchdog->fail(FailureKind::kCommunicator, earlier);
+    connection.watchdog->awaitEnd();
+    health_->check();
+  }
+  connection.watchdog->fail(
+      FailureKind::kCommunicator,
+      c10::str("it could not enqueue ", operation.description().text(), ": ",
+               text));
 }
 
 void ProcessGroupDICL::enqueue(Connection& connection, const Call& call,
@@ -295,8 +322,7 @@ void ProcessGroupDICL::shutdown() {
   stopWatchdog();
   const std::lock_guard<std::mutex> lock(mutex_);
   is_shut_down_ = true;
-  const std::lock_guard<std::mutex> connection_lock(connection_mutex_);
-  connection_.reset();
+  leaveConnection();
 }
 
 void ProcessGroupDICL::waitForPendingWorks() {

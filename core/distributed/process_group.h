@@ -168,6 +168,7 @@ class ProcessGroupDICL final : public c10d::Backend {
 
   // What exists from the first operation on. Made and ended as a whole.
   struct Connection {
+    GroupFacts facts;
     std::shared_ptr<Communicator> communicator;
     runtime::StreamRecord* stream;
     std::unique_ptr<Watchdog> watchdog;
@@ -177,6 +178,8 @@ class ProcessGroupDICL final : public c10d::Backend {
   Work run(Call call, const Body& body);
   void enqueue(Connection& connection, const Call& call, const Body& body,
                Operation& operation);
+  void reportFailure(const Connection& connection, const Operation& operation,
+                     const std::string& text);
   Work makeWork(const Connection& connection, const Call& call,
                 const std::shared_ptr<Operation>& operation);
   Description describe(const Call& call);
@@ -190,6 +193,7 @@ class ProcessGroupDICL final : public c10d::Backend {
       const std::shared_ptr<Communicator>& communicator,
       const std::string& unique_id);
   void stopWatchdog();
+  void leaveConnection();
   Watchdog::Done onDone();
 
   // Throws when tensors of the call are not dense ones of one device of ours.
@@ -207,6 +211,7 @@ class ProcessGroupDICL final : public c10d::Backend {
   const c10::intrusive_ptr<c10d::Store> store_;
   const c10::intrusive_ptr<Options> options_;
   const std::shared_ptr<Health> health_ = std::make_shared<Health>();
+  const int process_;
   CompletionHook hook_;
   std::atomic<bool> has_timing_;
 

@@ -65,22 +65,22 @@ void Watchdog::fail(FailureKind kind, const std::string& cause) {
   changed_.notify_all();
 }
 
+bool Watchdog::isForkedChild() const { return getpid() != process_; }
+
 void Watchdog::awaitIdle() {
+  if (isForkedChild()) return;
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [this] { return pending_.empty() || has_ended_; });
 }
 
 void Watchdog::awaitEnd() {
+  if (isForkedChild()) return;
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [this] { return has_ended_; });
 }
 
 void Watchdog::stop() {
-  if (!thread_.joinable()) return;
-  if (getpid() != process_) {
-    thread_.detach();
-    return;
-  }
+  if (isForkedChild() || !thread_.joinable()) return;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     is_stopping_ = true;

@@ -62,12 +62,13 @@ class Watchdog {
   // happened, without the rank.
   void fail(FailureKind kind, const std::string& cause);
   // Blocks until nothing is pending: all is done, or the group has failed.
+  // Returns at once in a forked child, where the thread is not, as the two
+  // functions below do.
   void awaitIdle();
   // Blocks until the thread has ended, as it does after a failure.
   void awaitEnd();
   // Ends the thread; pending operations are no longer watched. Blocks until it
-  // has ended, at most some seconds when the store does not answer. Does
-  // nothing in a forked child, where the thread is not.
+  // has ended, at most some seconds when the store does not answer.
   void stop();
 
   // Warns, once, when the thread has not moved for the limit.
@@ -79,6 +80,7 @@ class Watchdog {
     std::string cause;
   };
 
+  bool isForkedChild() const;
   void run() noexcept;
   // One look at everything. Returns false once there is nothing more to do.
   bool look();
