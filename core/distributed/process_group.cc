@@ -111,8 +111,9 @@ std::string ProcessGroupDICL::who() const {
   std::string text = c10::str("rank ", rank_, " of ", size_,
                               " of the process group ", facts().name);
   const auto& global = options_->global_ranks_in_group;
-  if (static_cast<int>(global.size()) == size_ && global[rank_] != rank_) {
-    text += c10::str(" (global rank ", global[rank_], ")");
+  const auto own = static_cast<std::size_t>(rank_);
+  if (own < global.size() && global[own] != own) {
+    text += c10::str(" (global rank ", global[own], ")");
   }
   return text;
 }
