@@ -13,6 +13,7 @@ of PyTorch test for the word "cuda" before they dispatch and are told ours there
 from __future__ import annotations
 
 import functools
+import sys
 from typing import Any
 
 import torch
@@ -63,6 +64,14 @@ FORWARDED: tuple[str, ...] = (
     "synchronize",
     "_lazy_init",
     "_is_in_bad_fork",
+)
+
+
+# Modules that have the function of that name: its own, and those that import it.
+_FINDERS = (
+    "torch._utils",
+    "torch.distributed.checkpoint.filesystem",
+    "torch.nn.parallel.data_parallel",
 )
 
 
@@ -117,6 +126,22 @@ def _load_storage(storage: Any, location: str) -> Any:
     return torch.serialization.default_restore_location(storage, ours)
 
 
+def _find_our_type() -> None:
+    """Gives our type where PyTorch looks for the available one.
+
+    Checkpoints copy tensors of that type to the host, and no others.
+    """
+    find = torch._utils._get_available_device_type
+
+    def ours() -> str | None:
+        found = find()
+        return "dipu" if found == "cuda" else found
+
+    for name in _FINDERS:
+        if name in sys.modules:
+            vars(sys.modules[name])["_get_available_device_type"] = ours
+
+
 def install() -> None:
     """Makes the look-alike effective for the rest of the process."""
     from torch_dipu import dipu
@@ -128,6 +153,9 @@ def install() -> None:
     # puts its architecture into its cache keys, also for CPU code.
     properties_class: Any = _C.DeviceProperties
     properties_class.gcnArchName = property(lambda p: p.name)
+    _find_our_type()
+    # Asked before statistics of batches are gathered; streams capture nothing.
+    vars(torch.cuda)["is_current_stream_capturing"] = lambda: False
     _accept_autocast()
     torch.serialization.register_package(15, lambda storage: None, _load_storage)
     _forward(torch.cuda, dipu, FORWARDED)

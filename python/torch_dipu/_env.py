@@ -315,9 +315,9 @@ DICL_BLOCKING_WAIT = EnvVar(
     "DICL_BLOCKING_WAIT",
     "bool",
     "0",
-    "1 lets `wait()` of a collective block the calling thread until it is over, so that "
-    "a failure is raised there. Read when a process group is made, as the five below "
-    "are.",
+    "1 lets `wait()` of a collective block the calling thread until it is over, so "
+    "that a failure is raised there. Read when a process group is made, as the five "
+    "below are.",
 )
 DICL_NAN_CHECK = EnvVar(
     "DICL_NAN_CHECK",

@@ -42,8 +42,8 @@ def _checked_options(options: Any) -> Any:
         return new_options()
     if not isinstance(options, classes().ProcessGroupOptions):
         raise TypeError(
-            f"options of the backend dicl are made by torch_dipu.distributed.options(), "
-            f"not {type(options).__name__}"
+            "options of the backend dicl are made by "
+            f"torch_dipu.distributed.options(), not {type(options).__name__}"
         )
     return options
 

@@ -2,19 +2,22 @@
 """Tells `torch.distributed` of the backend, when the package is imported.
 
 Note [Process groups of torch.distributed]
-PyTorch lets others register backends, but four things it decides by names that it
-knows, in the function that makes every group. So that function is wrapped:
+PyTorch lets others register backends, but some things it decides by names that it
+knows. In the function that makes every group, which is therefore wrapped:
   - a group made without a backend gets ours for the device, but "gloo" as the default
     backend, which DistributedDataParallel then does not find
   - the host's "gloo" takes no device tensors; they are staged through the host
   - "nccl" is refused without CUDA; while the CUDA look-alike is on it means ours
   - the CUDA device type is replaced there, too: "cpu:gloo,cuda:nccl"
+In DistributedDataParallel, whose check of hooks is wrapped:
+  - the hooks that compress to bfloat16 are refused without CUDA
 """
 
 from __future__ import annotations
 
 import datetime
 import functools
+import inspect
 from typing import Any
 
 import torch
@@ -25,6 +28,8 @@ NAMES = ("dicl", "dipuccl")
 _DEVICE = "dipu"
 # As long as for NCCL in PyTorch.
 _NCCL_TIMEOUT = datetime.timedelta(minutes=10)
+# Programs ask for it; the first one that has all that ours has.
+_NCCL_VERSION = (2, 10, 3)
 
 
 def _create(settings: Any, options: Any) -> Any:
@@ -79,6 +84,21 @@ def _wrap(make_group: Any, is_cuda: bool) -> Any:
     return make
 
 
+def _wrap_check(check: Any) -> Any:
+    @functools.wraps(check)
+    def check_hook(self: Any, hook: Any) -> None:
+        if self.device_type == _DEVICE:
+            # Under another name than those that only CUDA may use.
+            def ours(*args: Any) -> Any:
+                return hook(*args)
+
+            ours.__signature__ = inspect.signature(hook)  # type: ignore[attr-defined]
+            hook = ours
+        check(self, hook)
+
+    return check_hook
+
+
 def install(is_cuda: bool) -> None:
     """Registers the backend.
 
@@ -93,6 +113,10 @@ def install(is_cuda: bool) -> None:
         )
     module: Any = distributed_c10d
     module._new_process_group_helper = _wrap(module._new_process_group_helper, is_cuda)
+    ddp: Any = torch.nn.parallel.DistributedDataParallel
+    ddp._check_comm_hook = _wrap_check(ddp._check_comm_hook)
     if is_cuda:
         module.default_pg_nccl_timeout = _NCCL_TIMEOUT
-        module.is_nccl_available = dist.is_nccl_available = lambda: True
+        # Not the module's own: it goes on to classes that are not there.
+        dist.is_nccl_available = lambda: True
+        torch.cuda.nccl.version = lambda: _NCCL_VERSION
