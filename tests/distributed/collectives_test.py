@@ -8,7 +8,6 @@ import pathlib
 import pytest
 import ranks
 
-
 COUNT = {"SOFTDEVICE_COUNTERS": "1", "DIPU_FALLBACK": "error"}
 
 sizes = pytest.mark.parametrize("size", [2, 4])

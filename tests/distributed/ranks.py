@@ -10,10 +10,14 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import datetime
+import faulthandler
+import functools
 import importlib
+import json
 import os
 import pathlib
 import pickle
+import signal
 import subprocess
 import sys
 import time
@@ -22,7 +26,8 @@ from typing import Any
 
 # The library that droplet computes with, beside it.
 SOFTDEVICE = "libdipu_softdevice.so"
-_HERE = pathlib.Path(__file__).parent
+# What the nursery says of a process that has not ended; no exit status.
+_RUNNING = 1000
 
 
 class _Counter(ctypes.Structure):
@@ -102,28 +107,51 @@ class Outcome:
     log: str
 
 
-def _start(
-    rank: int, size: int, folder: pathlib.Path, program: str, env: dict[str, str]
-) -> subprocess.Popen[bytes]:
-    with open(folder / f"log.{rank}", "wb") as log:
-        return subprocess.Popen(
-            [sys.executable, __file__, program, str(rank), str(size), str(folder)],
-            stdout=log,
-            stderr=log,
-            env={**os.environ, **env},
+class _Nursery:
+    """A process that has imported everything, and forks ranks.
+
+    Importing takes seconds, which tests would otherwise spend per rank. The process
+    never uses the device, so its children may.
+    """
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
+    def _ask(self, request: dict[str, Any]) -> int:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
 
-def _outcome(
-    process: subprocess.Popen[bytes], rank: int, folder: pathlib.Path, end: float
-) -> Outcome:
-    try:
-        process.wait(max(0.0, end - time.monotonic()))
-        status: int | None = process.returncode
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-        status = None
+    def start(self, **job: Any) -> int:
+        """Starts a rank and returns its process."""
+        return self._ask(job)
+
+    def status(self, pid: int, end: float) -> int | None:
+        """How the process ended; None if it had to be killed at `end`."""
+        killed = False
+        while True:
+            status = self._ask({"pid": pid})
+            if status != _RUNNING:
+                return None if killed else status
+            if time.monotonic() > end:
+                os.kill(pid, signal.SIGKILL)
+                killed = True
+            time.sleep(0.02)
+
+
+@functools.cache
+def _nursery() -> _Nursery:
+    return _Nursery()
+
+
+def _outcome(pid: int, rank: int, folder: pathlib.Path, end: float) -> Outcome:
+    status = _nursery().status(pid, end)
     log = (folder / f"log.{rank}").read_text(errors="replace")
     result = folder / f"result.{rank}"
     if not result.exists():
@@ -153,10 +181,13 @@ def launch(
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "arguments").write_bytes(pickle.dumps(args))
     end = time.monotonic() + limit_s
-    processes = [_start(rank, size, folder, program, env or {}) for rank in range(size)]
-    return [
-        _outcome(process, rank, folder, end) for rank, process in enumerate(processes)
+    processes = [
+        _nursery().start(
+            program=program, rank=rank, size=size, folder=str(folder), env=env or {}
+        )
+        for rank in range(size)
     ]
+    return [_outcome(pid, rank, folder, end) for rank, pid in enumerate(processes)]
 
 
 def run(
@@ -170,25 +201,61 @@ def run(
     return [outcome.value for outcome in outcomes]
 
 
-def _main() -> None:
-    program, rank, size, place = sys.argv[1:]
-    folder = pathlib.Path(place)
-    import torch
-    import torch_dipu  # noqa: F401
+def _serve() -> dict[str, Any] | None:
+    """Answers the launcher; returns a rank's job in its process, and then None."""
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "pid" in request:
+            pid, status = os.waitpid(request["pid"], os.WNOHANG)
+            print(_RUNNING if pid == 0 else os.waitstatus_to_exitcode(status))
+        elif pid := os.fork():
+            print(pid)
+        else:
+            return request
+        sys.stdout.flush()
+    return None
 
-    torch.set_num_threads(1)
-    module, function = program.split(":")
-    sys.path.insert(0, str(_HERE))
-    body = getattr(importlib.import_module(module), function)
-    args = pickle.loads((folder / "arguments").read_bytes())
+
+def _redirect(log: pathlib.Path) -> None:
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+
+
+def _work(job: dict[str, Any]) -> None:
+    """Runs the program; the process then ends like any other."""
+    folder, rank = pathlib.Path(job["folder"]), job["rank"]
+    _redirect(folder / f"log.{rank}")
+    os.environ.update(job["env"])
+    module, function = job["program"].split(":")
     value, error = None, ""
     try:
-        value = body(Ranks(int(rank), int(size), folder), *args)
+        body = getattr(importlib.import_module(module), function)
+        args = pickle.loads((folder / "arguments").read_bytes())
+        value = body(Ranks(rank, job["size"], folder), *args)
     except Exception:
         error = traceback.format_exc()
     partial = folder / f"partial.{rank}"
     partial.write_bytes(pickle.dumps((value, error)))
     partial.rename(folder / f"result.{rank}")
+
+
+def _main() -> None:
+    import torch
+    import torch._dynamo
+    import torch.distributed.checkpoint
+    import torch.distributed.fsdp
+    import torch.distributed.optim
+    import torch.distributed.pipelining
+    import torch.distributed.tensor.parallel
+    import torch_dipu  # noqa: F401
+
+    torch.set_num_threads(1)
+    faulthandler.enable()
+    job = _serve()
+    if job is not None:
+        _work(job)
 
 
 if __name__ == "__main__":
